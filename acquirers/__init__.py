@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from acquirers.hearing import HeardGateway
     from acquirers.models import Terminal
     from acquirers.set_up import Field
+    from acquirers.settlement import Reader
 
 CLOSED = "acquirers.closed.ClosedGateway"
 HEARD = "acquirers.hearing.HeardGateway"
@@ -58,6 +59,16 @@ def fields_of(kind: str) -> "tuple[Field, ...]":
     :param kind: a name in `settings.ACQUIRERS`.
     """
     return _gateway(settings.ACQUIRERS[kind]).fields
+
+
+def settlement_of(terminal: "Terminal") -> "Reader | None":
+    """Return the reader of a terminal's settlement files; None if files of its kind are not known.
+
+    :raises NotSetUp: the installation has no adapter for its kind.
+    """
+    if terminal.kind not in settings.ACQUIRERS:
+        raise NotSetUp("This installation has no acquirer of that kind.")
+    return _gateway(settings.ACQUIRERS[terminal.kind]).settlement_reader
 
 
 def kinds() -> list[str]:

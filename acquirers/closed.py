@@ -16,6 +16,7 @@ from acquirers.models import Terminal
 from acquirers.noticed import Notice
 from acquirers.outcomes import Answer, Finding, Outcome, Standing
 from acquirers.set_up import Field
+from acquirers.settlement import Reader
 from acquirers.three_d_secure import AskTheBank, Form, FormPost, Redirect, Return
 
 
@@ -31,6 +32,7 @@ class ClosedGateway:
         refunds_are_idempotent=False,
     )
     built_in_bins: Mapping[str, IssuerFacts] = {}
+    settlement_reader: Reader | None = None
 
     def capabilities_at(self, _terminal: Terminal) -> Capabilities:
         return self.capabilities

@@ -82,6 +82,8 @@ def left_out(told: Reply, ends: Ends) -> Reply:
         operations = tuple(_of_operation(one, ends) for one in told.operations)
         if operations != told.operations:
             changes["operations"] = operations
+    elif told.after and (after := left_out(told.after, ends)) is not told.after:
+        changes["after"] = after  # It is kept too, as an exchange of its own.
     return replace(told, **changes) if changes else told
 
 

@@ -9,6 +9,7 @@ from acquirers.models import Terminal
 from acquirers.noticed import Notice
 from acquirers.outcomes import Outcome, Standing
 from acquirers.set_up import Field
+from acquirers.settlement import Reader
 from acquirers.three_d_secure import AuthenticationProof, Form, FormPost, Redirect, Return
 from vault.models import SealedCard
 
@@ -189,6 +190,8 @@ class Gateway(Protocol):
     fields: tuple[Field, ...]
     # By prefixes of 6 to 8 digits, for where the table of BINs has none as long or longer.
     built_in_bins: Mapping[str, IssuerFacts]
+    # Turns a file of the bank's into the columns of `reconcile`; None if its form is not known.
+    settlement_reader: Reader | None
 
     def capabilities_at(self, terminal: Terminal) -> Capabilities:
         """Return the facts that decide how a doubt at this terminal is resolved."""

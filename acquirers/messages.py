@@ -3,6 +3,7 @@
 import re
 
 import structlog
+from django.utils.translation import get_language
 
 from acquirers import wire
 from core import keyring
@@ -30,6 +31,11 @@ def revealed(sealed: SealedCard) -> CardData:
         raise wire.NotSent from problem
 
 
+def expiry(card: CardData) -> tuple[str, str]:
+    """Return month and year of a card's expiry, two digits each."""
+    return f"{card.exp_month:02d}", f"{card.exp_year % 100:02d}"
+
+
 def numeric(currency: str) -> str:
     """Return the number by which banks know a currency.
 
@@ -55,6 +61,11 @@ def minor(text: str) -> int:
     if read is None:
         raise ValueError("no amount")
     return int(read[1] + read[2])
+
+
+def language() -> str:
+    """Return the language of the page that is being written, as gates take it."""
+    return "tr" if (get_language() or "").startswith("tr") else "en"
 
 
 def installments(count: int) -> str:

@@ -2,7 +2,7 @@
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 
@@ -66,6 +66,20 @@ class Exchange:
 
 
 @dataclass(frozen=True, slots=True)
+class Judged:
+    """A request's verdict on its terminal's set-up, which is still to be counted.
+
+    :param terminal: its name.
+    :param is_refused: the acquirer refused the request before it asked the bank, for a fault of
+        the terminal's; otherwise it has taken it.
+    """
+
+    terminal_id: str
+    terminal: str
+    is_refused: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """The bank's answer to a request. A decline is an outcome, not an exception.
 
@@ -77,6 +91,7 @@ class Outcome:
     :param captured: in minor units; None if the bank did not say.
     :param is_from_inquiry: derived from a standing, and no answer to the request itself.
     :param after: an answer that was asked about further before this one was believed.
+    :param judged: to be counted with the answer (`acquirers.refused_requests`); None if not.
     """
 
     answer: Answer
@@ -90,11 +105,19 @@ class Outcome:
     is_from_inquiry: bool = field(default=False, compare=False)
     after: "Outcome | None" = field(default=None, compare=False, repr=False)
     reason: Reason | None = None
+    judged: Judged | None = field(default=None, compare=False, repr=False)
 
     @property
     def blames_the_payment(self) -> bool:
         """Return whether the acquirer refused this payment itself before it asked the bank."""
         return self.answer is Answer.NOT_CHARGED and self.reason is not None
+
+
+def learnt_after(outcome: Outcome, earlier: Outcome | None) -> Outcome:
+    """Return the outcome with an earlier answer below all that it was learnt by already."""
+    if outcome.after:
+        return replace(outcome, after=learnt_after(outcome.after, earlier))
+    return replace(outcome, after=earlier)
 
 
 class OperationKind(enum.Enum):

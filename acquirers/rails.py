@@ -12,14 +12,22 @@ from typing import Protocol
 from django.conf import settings
 from django.utils.module_loading import import_string
 
-from acquirers.outcomes import Outcome
+from acquirers.outcomes import Answer, Outcome
 from core.errors import NotSetUp
+from core.metrics import Counter, Label
 from core.once import once
 
 # The kinds of notices; an adapter passes on another one in the bank's own word.
 PAID, FAILED, RETURNED = "transfer_paid", "transfer_failed", "transfer_returned"
 RECEIVED, REFUSED, REVERSED = "transfer_received", "transfer_refused", "transfer_reversed"
 UNREADABLE = "unreadable"
+ASKED = Counter(
+    "pay_transfers_total",
+    "Questions to the bank that pays out, by its adapter and the answer.",
+    rail=Label(),
+    operation=Label("send", "inquire"),
+    result=Label(*(one.value for one in Answer)),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +176,14 @@ class Transfers(Protocol):
 
         :raises acquirers.gateway.StatementUnreadable: the bank did not give it to its end.
         """
+
+
+def count(operation: str, outcome: Outcome) -> None:
+    """Count a question to the bank that pays out.
+
+    :param operation: `send` or `inquire`.
+    """
+    ASKED.count(settings.TRANSFERS.rpartition(".")[2] or "none", operation, outcome.answer.value)
 
 
 def rail() -> Transfers:

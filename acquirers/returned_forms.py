@@ -1,5 +1,7 @@
 """Forms that a payer's browser brings from a bank: decoded by the adapter, within bounds."""
 
+import re
+from collections.abc import Iterable
 from urllib.parse import unquote_to_bytes
 
 from acquirers.three_d_secure import Forged
@@ -7,6 +9,7 @@ from acquirers.three_d_secure import Forged
 FORM = "application/x-www-form-urlencoded"
 BYTES_MAX = 32 * 1024
 FIELDS_MAX = 64
+NAME = re.compile(r"[!-~]{1,64}")
 PAGE_CHARSET = "windows-1252"
 _CHARACTERS = [
     bytes([byte]).decode(PAGE_CHARSET) if byte not in b"\x81\x8d\x8f\x90\x9d" else chr(byte)
@@ -36,6 +39,15 @@ def read(raw: bytes, content_type: str, *, encoding: str) -> dict[str, str]:
     if len(fields) != len(pairs):
         raise Forged("A field came twice.")
     return fields
+
+
+def require_plain_names(names: Iterable[str]) -> None:
+    """:raises Forged: a name is none that banks give, or two differ in their case alone."""
+    given = list(names)
+    if not all(NAME.fullmatch(name) for name in given):
+        raise Forged("A name is none that the bank gives.")
+    if len({name.lower() for name in given}) != len(given):
+        raise Forged("A field came twice.")
 
 
 def for_a_page(raw: bytes) -> list[tuple[str, str]]:

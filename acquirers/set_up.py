@@ -19,6 +19,9 @@ ADDRESS = r"https?://[\x21-\x7e]{1,300}"
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 
 
+YES, NO = "yes", "no"
+
+
 class SetUpRefused(ValueError):
     """A terminal or a route cannot be set up so; the text says why, to an operator."""
 
@@ -41,6 +44,14 @@ class Field:
     @property
     def is_address(self) -> bool:
         return self.form == ADDRESS
+
+
+API_URL = Field("api_url", form=ADDRESS)
+GATE_URL = Field("gate_url", form=ADDRESS)
+# Whether the contract allows payers whose issuer has answered for them (mdStatus 2 to 4).
+ACCEPTS_ATTEMPTED = Field("accepts_attempted", form=f"{YES}|{NO}", default=NO)
+# Below the 45 seconds that a request has.
+TIMEOUT_SECONDS = Field("timeout_seconds", form=r"[1-9]|[1-3][0-9]|40", is_required=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,15 @@ from dataclasses import replace
 from datetime import timedelta
 
 from acquirers.gateway import SoughtRefund
-from acquirers.outcomes import Answer, BankOperation, Finding, OperationKind, Outcome, Standing
+from acquirers.outcomes import (
+    Answer,
+    BankOperation,
+    Finding,
+    OperationKind,
+    Outcome,
+    Standing,
+    learnt_after,
+)
 
 # A state of an authorisation, the one that decides first: while one of a payment's tries is
 # approved or open, the bank holds money or may yet.
@@ -85,6 +93,20 @@ def nameless_refund(standing: Standing, sought: SoughtRefund) -> Outcome:
         exchange=replace(standing.exchange, numbers=numbers),
         is_from_inquiry=True,
     )
+
+
+def refused_void(refused: Outcome, history: Standing, *, is_settled: bool) -> Outcome:
+    """Return what a bank's refusal to void means, by the order's history; all answers are kept.
+
+    :param is_settled: the bank's day is over, so that the money is refunded instead.
+    """
+    known = modification(history, OperationKind.VOID)
+    if known.answer in (Answer.APPROVED, Answer.LAPSED):
+        return replace(known, after=refused)
+    all_answers = learnt_after(known, refused.after)
+    if known.answer is Answer.NO_RECORD and is_settled:
+        return replace(refused, answer=Answer.SETTLED, after=all_answers)
+    return replace(refused, after=all_answers)
 
 
 def _of_nameless(standing: Standing, sought: SoughtRefund) -> tuple[Answer, BankOperation | None]:

@@ -4,6 +4,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from core import urls
+
+# How an authentication ended (mdStatus): in full, or with the issuer answering for its customer.
+FULL, ATTEMPTED = "1", ("2", "3", "4")
+
 
 class AuthenticationProof(Mapping[str, str]):
     """The bank's proof that its customer authenticated; it is sent with the authorisation.
@@ -55,6 +60,12 @@ class FormPost:
     url: str
     origins: tuple[str, ...]
     version: str = "2"
+
+
+def form_to(gate_url: str) -> FormPost:
+    """Return the beginning at a gate that leads to no other origin."""
+    host = urls.parse(gate_url)
+    return FormPost(gate_url, (f"{host.scheme}://{host.host}:{host.port}",))
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,7 +119,15 @@ def _add_as(parser: ArgumentParser, *, default: Any) -> None:
 
 
 def _code_of(person: User) -> str:
-    """Return the code that is typed, or the next line of a standard input that is no terminal."""
+    """Return the code that is typed, or the next line of a standard input that is no terminal.
+
+    It is asked for at the terminal of the errors then: a code that was typed before this process
+    had begun may be over.
+    """
+    question = f"Code of the app of {person.email}: "
     if sys.stdin.isatty():
-        return getpass.getpass(f"Code of the app of {person.email}: ").strip()
+        return getpass.getpass(question).strip()
+    if sys.stderr.isatty():
+        sys.stderr.write(question)
+        sys.stderr.flush()
     return sys.stdin.readline().strip()

@@ -1,7 +1,8 @@
 """The base of every /v1 view: version, strict query, idempotent POSTs."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import orjson
@@ -15,7 +16,7 @@ from rest_framework.viewsets import GenericViewSet
 from api import idempotency
 from api.authentication import key_of, may, merchant_of, require_scope
 from api.idempotency import Earlier
-from core import arrival
+from core import arrival, clock, standby
 from core.errors import DomainError, Explained, ParameterInvalid
 from core.querysets import MerchantRows
 from core.rest import expansion, query, resources
@@ -77,12 +78,22 @@ class ApiViewSet(GenericViewSet[Any]):
             fields += self._fields_to_expand_in_body()
         # Before a replay, which may show what another key of the merchant was allowed to see.
         self.expansion = self._expansion(fields)
+        if self.action in self.lists:
+            self.get = self.head = partial(self._read, getattr(self, self.action))
         if request.method == "POST":
             # The body has come by now, and nothing has happened.
             arrival.require_client()
             self._claim(request)
             # An earlier request with this key began its work: it is finished, never begun again.
             self.post = self.resume if idempotency.earlier() else getattr(self, self.action)
+
+    def _read(self, action: Callable[..., Response], *args: Any, **kwargs: Any) -> Response:
+        """Answer a list, from a standby if the installation has one."""
+        found = standby.read(partial(action, *args, **kwargs))
+        response: Response = found.answer
+        if found.as_of:
+            response["PF-As-Of"] = str(clock.unix(found.as_of))
+        return response
 
     def _fields_to_expand(self, request: Request) -> list[str]:
         given = query.given(request.query_params)

@@ -20,8 +20,8 @@ from audit.findings import Findings
 from core import clock, connections, context
 from core.errors import UpstreamUnavailable
 from payments.bank.orders import order_of
-from payments.intents.models import Attempt
-from payments.intents.states import AttemptStatus
+from payments.intents.models import Attempt, Modification
+from payments.intents.states import AttemptStatus, ModificationStatus
 
 OPERATION = BankExchange.Operation.AUDIT_INQUIRY
 SILENT = (Answer.UNKNOWN, Answer.PENDING)
@@ -108,11 +108,22 @@ def _keep(attempt: Attempt, outcome: Outcome) -> None:
 
 def _differences(ours: Ours, standing: Standing, outcome: Outcome) -> list[str]:
     charged = outcome.answer is Answer.APPROVED
+    if charged and outcome.captured == 0 and not ours.authorized and _has_lapsed(ours):
+        return []
     if charged != (ours.authorized > 0):
         return [f"{ours} is {ours.status}; {_said(outcome)}"]
     if charged and outcome.captured not in (None, ours.captured):
         return [f"{ours} has {ours.captured} captured; {_said(outcome)}"]
     return _refunds(ours, standing)
+
+
+def _has_lapsed(ours: Ours) -> bool:
+    """Return whether the bank's refusal has shown that its hold is over.
+
+    Garanti's history shows the hold for a day longer.
+    """
+    rows = Modification.objects.filter(attempt_id=ours.attempt_id, answer=Answer.LAPSED.value)
+    return rows.filter(status=ModificationStatus.SUCCEEDED).exists()
 
 
 def _refunds(ours: Ours, standing: Standing) -> list[str]:

@@ -1,7 +1,8 @@
 """The checks of balances: each entry is counted again, without checkpoints.
 
 The API shows the sums of the entries; a checkpoint is the sum of the entries up to its boundary;
-and balance transactions sum to what the merchant has.
+balance transactions sum to what the merchant has; and the sums per day, behind which a balance
+after a movement and a statement are read, are those of the entries in checkpoints.
 """
 
 from collections import defaultdict
@@ -39,6 +40,33 @@ LEFT_OUT = """
     LEFT JOIN ledger_checkpoint c ON c.account_id = e.account_id
     WHERE e.id > coalesce(c.boundary, 0)
     GROUP BY e.account_id, c.boundary
+"""
+DAYS = "SELECT count(*) FROM ledger_daysum"
+WRONG_DAYS = """
+    SELECT format('merchant %s, %s of %s %s: the sums of the day are %s, its entries make %s',
+                  merchant_id, nullif(type, ''), day, currency, kept.sums, counted.sums)
+    FROM (
+        SELECT merchant_id, currency, day, type,
+               ARRAY[count, fee, surcharge, available, pending, reserved] AS sums
+        FROM ledger_daysum
+    ) AS kept
+    FULL JOIN (
+        SELECT e.merchant_id, e.currency, (m.created_at AT TIME ZONE 'UTC')::date AS day,
+               coalesce(m.type, '') AS type, ARRAY[
+                   count(DISTINCT m.id) FILTER (WHERE m.type IS NOT NULL),
+                   coalesce(sum(e.amount) FILTER (WHERE a.kind = 'fees'), 0)::bigint,
+                   coalesce(sum(e.amount) FILTER (WHERE a.kind = 'surcharge'), 0)::bigint,
+                   coalesce(sum(e.amount) FILTER (WHERE a.kind = 'available'), 0)::bigint,
+                   coalesce(sum(e.amount) FILTER (WHERE a.kind = 'pending'), 0)::bigint,
+                   coalesce(sum(e.amount) FILTER (WHERE a.kind = 'reserved'), 0)::bigint
+               ] AS sums
+        FROM ledger_entry e
+        JOIN ledger_boundary b ON e.id <= b.reached
+        JOIN ledger_movement m ON m.id = e.movement_id
+        JOIN ledger_account a ON a.id = e.account_id
+        GROUP BY e.merchant_id, e.currency, day, coalesce(m.type, '')
+    ) AS counted USING (merchant_id, currency, day, type)
+    WHERE kept.sums IS DISTINCT FROM counted.sums
 """
 HELD = """
     SELECT count(*) FROM (SELECT DISTINCT merchant_id, currency FROM ledger_movement) held
@@ -95,5 +123,6 @@ CHECKS: list[Callable[[], Findings]] = [
     shown,
     partial(queries.look, "checkpoints are their entries", KEPT, WRONGLY_KEPT),
     partial(queries.look, "checkpoints leave no entry out", KEPT, LEFT_OUT),
+    partial(queries.look, "sums of days are their entries", DAYS, WRONG_DAYS),
     partial(queries.look, "balance transactions sum to balances", HELD, OTHERWISE_CHANGED),
 ]

@@ -14,6 +14,8 @@ from django.utils import timezone
 from acquirers.conversation import kinds
 from audit.daily.models import DailyRun
 from core import clock, rounds
+from payouts.models import Payout
+from payouts.states import PayoutStatus
 from vault import peers
 from webhooks.models import Lane
 
@@ -75,9 +77,23 @@ def unknown_seconds() -> dict[str, float]:
     return found
 
 
+def payout_due_seconds() -> float | None:
+    """Return for how long the oldest payout is due that has not left; None if none is."""
+    now = clock.now()
+    waiting = Payout.objects.filter(status=PayoutStatus.PENDING, due_at__lte=now)
+    due = waiting.aggregate(oldest=Min("due_at"))["oldest"]
+    return (now - due).total_seconds() if due else None
+
+
 def unknown_kinds() -> list[str]:
     """Return the prefixes of the ids of which a row's end may be unknown."""
     return [kind.id_prefix for kind in kinds.KINDS.values() if kind.id_prefix]
+
+
+def has_audited() -> bool:
+    """Return whether a daily audit has ever ended, in whatever way."""
+    ended = DailyRun.objects.exclude(status=DailyRun.Status.RUNNING)
+    return ended.filter(job=DailyRun.Job.AUDIT).exists()
 
 
 def clean_audit_seconds() -> float | None:

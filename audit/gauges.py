@@ -17,7 +17,7 @@ from prometheus_client.core import GaugeMetricFamily
 from audit import figures
 from cases.models import Case
 from cases.states import CaseKind, CaseStatus
-from core import clock, context, heartbeat, redis
+from core import clock, context, heartbeat, installation, redis
 from vault import peers
 from webhooks.models import Endpoint, Lane
 
@@ -73,12 +73,19 @@ def _of_database() -> Families:
         with context.work(), transaction.atomic(durable=True):
             with connection.cursor() as cursor:
                 cursor.execute(STATEMENT_BOUND)
+            yield _held()
             yield from _processes()
             yield from _waiting()
             yield from _cases()
             yield from _clocks()
     finally:
         connection.close()
+
+
+def _held() -> GaugeMetricFamily:
+    held = _family("pay_installation_held", "Whether the database is held as a copy.")
+    held.add_metric([], float(installation.is_held()))
+    return held
 
 
 def _processes() -> Families:
@@ -115,7 +122,9 @@ def _waiting() -> Families:
     ages = figures.unknown_seconds()
     for prefix in figures.unknown_kinds():
         unknown.add_metric([prefix], ages.get(prefix, 0))
-    yield from (lanes, due, endpoints, unknown)
+    payout = _family("pay_payout_due_seconds", "Age of the oldest payout that is due; 0: none.")
+    payout.add_metric([], figures.payout_due_seconds() or 0)
+    yield from (lanes, due, endpoints, unknown, payout)
 
 
 def _cases() -> Families:

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from functools import partial
+from typing import NamedTuple
 
 from django.conf import settings
 from django.db import transaction
@@ -10,13 +11,16 @@ from django.utils.translation import gettext_lazy as _
 
 from audit.reconciliation.models import Difference
 from audit.restored import Comparison
-from core import installation, money
+from core import installation, marks, money
+from core.models import Installation
 from merchants import accounts, audit_log, notices
 from merchants.models import AuditEntry, Merchant
 from merchants.states import MerchantStatus
 
 TOO_HIGH = "A payout or a refund was lost in the restore: the balance is too high."
 OPENED = "installation.opened"
+# In the audit row of a database that was moved on purpose.
+NOTHING_LOST = "nothing_lost"
 SUBJECT = _("Payments of a short time may be missing from our records")
 
 
@@ -44,6 +48,48 @@ def open_installation(
     audit_log.record(OPENED, merchant=None, subject="installation", after=after, reason=reason)
 
 
+@transaction.atomic(durable=True)
+def open_moved(*, held_at: datetime, reason: str) -> None:
+    """Open a database that was moved on purpose, with nothing lost: no merchant hears of it.
+
+    :raises ImproperlyConfigured: the mark that proves it cannot be spent.
+    """
+    installation.open_here(is_whole=True)
+    marks.spend_last()
+    after = {"held_at": held_at.isoformat(), NOTHING_LOST: True}
+    audit_log.record(OPENED, merchant=None, subject="installation", after=after, reason=reason)
+
+
+class Opening(NamedTuple):
+    """A restored copy that was opened.
+
+    :param copy_is_of: the moment of the copy, as far as it is known.
+    :param held_at: when it was held: what was done between the two may be missing.
+    """
+
+    copy_is_of: datetime | None
+    held_at: datetime
+
+
+def openings() -> list[Opening]:
+    """Return the restored copies that were opened here, the last one first."""
+    if not Installation.objects.filter(opened_at__isnull=False).exists():
+        return []  # The chain is long where nothing was ever restored, too.
+    rows = AuditEntry.objects.filter(chain=audit_log.INSTALLATION, action=OPENED).exclude(
+        after__has_key=NOTHING_LOST
+    )
+    return [
+        Opening(_instant(row.after["copy_is_of"]), datetime.fromisoformat(row.after["held_at"]))
+        for row in rows.order_by("-sequence")
+    ]
+
+
+def lost_of(merchant: Merchant) -> QuerySet[Difference]:
+    """Return the bank's bookings of a merchant that a restored copy lacked."""
+    rows = Difference.objects.filter(merchant=merchant, bank__undated=True)
+    return rows.order_by("-opened_at", "type", "reference")
+
+
 def _merchants_with_a_balance_too_high() -> QuerySet[Merchant]:
     """Return the merchants from whose balance money has left that the copy still has.
 
@@ -61,17 +107,15 @@ def tell_merchants() -> int | None:
 
     :returns: None if nothing was ever opened.
     """
-    opened = AuditEntry.objects.filter(action=OPENED).order_by("-sequence").first()
-    if opened is None:
+    if not (opened := openings()):
         return None
-    copy_is_of, held_at = (_instant(opened.after[name]) for name in ("copy_is_of", "held_at"))
+    copy_is_of, held_at = opened[0]
     merchants = Merchant.objects.exclude(status=MerchantStatus.CLOSED).order_by("id")
     for merchant in merchants:
-        lost = Difference.objects.filter(
-            merchant=merchant, bank__undated=True, closed_at=None, opened_at__gte=held_at
-        )
+        lost = lost_of(merchant).filter(closed_at=None, opened_at__gte=held_at)
         facts = {
-            "copy_is_of": copy_is_of, "held_at": held_at, "panel": settings.PANEL_URL,
+            "copy_is_of": copy_is_of, "held_at": held_at,
+            "page": f"{settings.PANEL_URL}/panel/{merchant.id}/restores",
             "lost": [
                 {"row": row, "amount": partial(_written, row)}
                 for row in lost.order_by("type", "reference")

@@ -11,11 +11,13 @@ from audit import (
     asked,
     balances,
     bank,
+    counted_days,
     events,
     incoming,
     keys,
     queries,
     settlements,
+    statements,
     transfers,
     untold,
 )
@@ -25,7 +27,7 @@ from core.snapshots import snapshot
 
 OUR_OWN = (
     *queries.CHECKS, events.check, events.jumps, *balances.CHECKS, *settlements.CHECKS,
-    untold.check, transfers.untold, keys.check,
+    *statements.CHECKS, untold.check, transfers.untold, keys.check, counted_days.check,
 )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from django.db import transaction
+from django.db.models import Q
 
 from acquirers.conversation import schedule, settling
 from acquirers.gateway import StatementLine
@@ -26,7 +27,7 @@ from payments.intents.states import AttemptStatus, ModificationKind
 from payments.refunds import render as refunds_render
 from payments.refunds import steps as refund_steps
 from payments.refunds.models import Refund
-from payments.refunds.states import RefundStatus
+from payments.refunds.states import Method, RefundStatus
 from payouts import render, steps
 from payouts.models import Payout
 from payouts.states import PayoutStatus
@@ -40,7 +41,7 @@ class Comparison:
     :param lost: bookings of the bank that the copy has no row of; each is a case.
     :param adopted: objects of the copy that have gone on at the bank, and now here too.
     :param contradicted: objects of which the bank has something else, for a person to decide.
-    :param unproved: terminals without a statement.
+    :param unproved: terminals without a statement, and payouts without one.
     """
 
     looked_at: int = 0
@@ -87,12 +88,15 @@ def compare() -> Comparison:
             _compare_attempt(ours, line, made)
         elif line is not None:
             _note_lost_charge(line, made)
-    for payout, transfer in transfers.side_by_side():
+    _have_refunds_asked_about(made)
+    for payout, transfer in transfers.side_by_side(made.unproved):
         made.looked_at += 1
         if payout is None and transfer is not None:
             _note(made, "transfer_out", transfer.reference, transfer, transfer.amount)
         elif payout is not None and transfer is not None:
             _compare_payout(payout, transfer, made)
+    if not transfers.gives_statement():
+        _have_payouts_asked_about(made)
     return made
 
 
@@ -138,22 +142,36 @@ def _note_sent_refunds(ours: Ours, line: StatementLine, made: Comparison) -> Non
     known = set(rows.values_list("acquirer_reference", flat=True))
     _note_lost_refunds(line.refunds.keys() - known, line, made)
     unsent = rows.filter(
-        status=RefundStatus.PENDING, sent_at=None, acquirer_reference__in=line.refunds.keys()
-    )
+        Q(sent_at=None) | Q(method=Method.VOID),
+        status=RefundStatus.PENDING, acquirer_reference__in=line.refunds.keys(),
+    )  # fmt: skip
     for refund in unsent:
         _note_sent_refund(refund)
         made.adopted.append(f"refund {refund.id}: the bank has it, and is asked how it ended")
 
 
+def _have_refunds_asked_about(made: Comparison) -> None:
+    """Note of waiting refunds that they may have left, where no statement says: banks are asked.
+
+    A bank that keeps no name of a refund would give its money back twice.
+    """
+    unsent = Refund.objects.filter(
+        attempt__terminal__in=bank.without_statement(),
+        status=RefundStatus.PENDING, method=Method.REFUND, sent_at=None,
+    )  # fmt: skip
+    for refund in unsent.order_by("id"):
+        _note_sent_refund(refund)
+        made.unproved.append(f"refund {refund.id}: the bank is asked whether it has it")
+
+
 @transaction.atomic(durable=True)
 def _note_sent_refund(asked: Refund) -> None:
     refund = refund_steps.locked(asked)
-    if refund.sent_at is not None or refund.status != RefundStatus.PENDING:
+    has_left = refund.sent_at is not None and refund.method == Method.REFUND
+    if has_left or refund.status != RefundStatus.PENDING:
         return  # Noted since it was found.
     before = refunds_render.refund(refund)
-    if refund.is_waiting:
-        refund_steps.book_sent(refund)
-    refund.sent_at = refund.sent_at or clock.now()
+    refund_steps.ask_whether_it_left(refund)
     refund_steps.move(refund, RefundStatus.PENDING, before)
 
 
@@ -194,8 +212,17 @@ def _compare_payout(payout: Payout, line: TransferLine, made: Comparison) -> Non
     if payout.status == PayoutStatus.PENDING:
         _note_sent_payout(payout)
         made.adopted.append(f"payout {payout.id}: the bank has it, and is asked how it ended")
-    elif payout.status == PayoutStatus.CANCELED:
-        made.contradicted.append(f"payout {payout.id} is canceled, and the bank has it")
+    elif payout.status == PayoutStatus.CANCELED or (
+        payout.status == PayoutStatus.FAILED and line.moved
+    ):
+        made.contradicted.append(f"payout {payout.id} is {payout.status}, and the bank has it")
+
+
+def _have_payouts_asked_about(made: Comparison) -> None:
+    """Note of waiting payouts that they may have left: the bank is asked before one is sent."""
+    for payout in Payout.objects.filter(status=PayoutStatus.PENDING).order_by("id"):
+        _note_sent_payout(payout)
+        made.unproved.append(f"payout {payout.id}: the bank is asked whether it has it")
 
 
 @transaction.atomic(durable=True)

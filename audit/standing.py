@@ -12,15 +12,19 @@ from django.conf import settings
 from django.utils import timezone
 
 from audit import figures
-from core import redis
+from core import installation, redis
 
-# Each of them has to run somewhere; beat at one place alone.
+# Each of them has to run somewhere.
 WANTED = ("web", "worker", "sender", "beat")
 # A delivery that is due waits for a free sender, and for its turn.
 DUE_SECONDS = 120.0
 # Rounds of a task that may be missing, and the least time that counts.
 ROUNDS_MISSED, ROUND_SECONDS = 10, 120.0
 AUDIT_AGE = timedelta(hours=50)
+# Of daily backups two may be missed; a new live installation has as long for its first one.
+BACKUP_AGE = timedelta(hours=50)
+# A new installation's first one, since beat began.
+FIRST_AUDIT = timedelta(minutes=15)
 
 
 class Line(NamedTuple):
@@ -32,12 +36,27 @@ class Line(NamedTuple):
 
 
 def lines() -> Iterator[Line]:
-    """Yield the parts in the order in which they fail: processes first, then what they leave."""
+    """Yield the parts in the order in which they fail: a hold, processes, then what they leave."""
+    yield _installation()
     yield from _processes()
     yield from _rounds()
     yield _deliveries()
     yield _unknown()
     yield _audit()
+    yield _backup()
+
+
+def _installation() -> Line:
+    reason = installation.reason_held()
+    if reason is None and settings.SYNCHRONOUS_STANDBYS and not installation.waits_for_standbys():
+        text = "SYNCHRONOUS_STANDBYS is set, and no commit waits: a failover would lose payments"
+        return Line("installation", text, is_wrong=True)
+    if reason is None:
+        return Line("installation", "open")
+    if reason == installation.FOR_BEAT:
+        return Line("installation", f"changes wait: {reason}", is_wrong=True)
+    text = f"held as a copy: {reason} Run: manage.py after_restore compare"
+    return Line("installation", text, is_wrong=True)
 
 
 def _processes() -> Iterator[Line]:
@@ -48,9 +67,7 @@ def _processes() -> Iterator[Line]:
             yield Line(kind, "none was seen within a minute", is_wrong=True)
             continue
         text = f"{living.number} of release {' and '.join(living.releases)}"
-        age = f"the oldest for {_age(timezone.now() - living.since)}"
-        too_many = kind == "beat" and living.number > 1
-        yield Line(kind, f"{text}, {age}{': stop all but one' if too_many else ''}", too_many)
+        yield Line(kind, f"{text}, the oldest for {_age(timezone.now() - living.since)}")
 
 
 def _rounds() -> Iterator[Line]:
@@ -60,10 +77,12 @@ def _rounds() -> Iterator[Line]:
         yield Line("rounds", "Redis does not answer: no worker gets its work", is_wrong=True)
         return
     every = figures.every_seconds()
+    # A task without a round is late since beat began: a new installation has nothing wrong.
+    since_beat = _seconds_of_beat()
     late = {
         task: ago.get(task)
         for task, seconds in sorted(every.items())
-        if ago.get(task, float("inf")) > max(ROUND_SECONDS, ROUNDS_MISSED * seconds)
+        if ago.get(task, since_beat) > max(ROUND_SECONDS, ROUNDS_MISSED * seconds)
         and not _may_be_elsewhere(task)
     }
     if not late:
@@ -71,6 +90,11 @@ def _rounds() -> Iterator[Line]:
     for task, seconds in late.items():
         text = "no round is known" if seconds is None else f"the last round was {_ago(seconds)} ago"
         yield Line(task, text, is_wrong=True)
+
+
+def _seconds_of_beat() -> float:
+    beat = figures.processes().get("beat")
+    return (timezone.now() - beat.since).total_seconds() if beat else float("inf")
 
 
 def _may_be_elsewhere(task: str) -> bool:
@@ -97,9 +121,21 @@ def _unknown() -> Line:
 def _audit() -> Line:
     seconds = figures.clean_audit_seconds()
     if seconds is None:
-        return Line("audit", "no clean one is known", is_wrong=True)
+        is_new = not figures.has_audited() and _seconds_of_beat() < FIRST_AUDIT.total_seconds()
+        text = "the first one comes within minutes" if is_new else "no clean one is known"
+        return Line("audit", text, is_wrong=not is_new)
     text = f"the last clean one was {_ago(seconds)} ago"
     return Line("audit", text, seconds > AUDIT_AGE.total_seconds())
+
+
+def _backup() -> Line:
+    made_at, founded_at = installation.newest_backup()
+    now = timezone.now()
+    if made_at is None:
+        is_old = founded_at is not None and now - founded_at > BACKUP_AGE
+        text = "none was reported (manage.py backup_made)"
+        return Line("backup", text, is_wrong=settings.LIVEMODE and is_old)
+    return Line("backup", f"the newest is of {_age(now - made_at)} ago", now - made_at > BACKUP_AGE)
 
 
 def _ago(seconds: float) -> str:

@@ -39,14 +39,22 @@ def check() -> Findings:
     return found
 
 
-def side_by_side() -> Iterator[tuple[Payout | None, TransferLine | None]]:
+def side_by_side(unproved: list[str]) -> Iterator[tuple[Payout | None, TransferLine | None]]:
     """Yield every payout with its line of the bank's statement; nothing where it has none.
 
+    :param unproved: gets a sentence if there are payouts, and no statement.
     :raises acquirers.gateway.StatementUnreadable: the bank did not give its whole statement.
     """
     statement = _statement()
     if statement is not None:
         yield from _side_by_side(_payouts(), statement)
+    elif count := Payout.objects.count():
+        unproved.append(f"payouts: no statement vouches for {count}")
+
+
+def gives_statement() -> bool:
+    """Return whether the bank that pays out has a statement to compare with."""
+    return _statement() is not None
 
 
 def _statement() -> Iterator[TransferLine] | None:

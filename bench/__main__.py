@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from bench import (
     against,
+    bank_doors,
     bars,
     beside,
     ghosts,
@@ -77,13 +78,16 @@ SUBJECTS = {
     "localstripe": Subject(localstripe.measure, localstripe.table, 12, 400),
     # A million payments are filled in first.
     "growth": Subject(growth.measure, growth.table, 80, 2400, growth.PARTS),
-    # A million rows of each of four kinds are filled in first.
-    "panel": Subject(panel.measure, panel.table, 10, 1800, panel.PARTS, bars_of=panel.bars_of),
+    # A million rows of each of four kinds are filled in first, and eleven million movements.
+    "panel": Subject(panel.measure, panel.table, 10, 9000, panel.PARTS, bars_of=panel.bars_of),
     # A million sales are filled in first.
     "reconcile": Subject(reconcile.measure, reconcile.table, 40, 1800, reconcile.PARTS),
     # A million charges of ten thousand merchants, and ten million entries of one, are filled in.
     "settlement": Subject(
         settlement.measure, settlement.table, 60, 4500, settlement.PARTS, clients=2
+    ),
+    "doors": Subject(
+        bank_doors.measure, bank_doors.table, 15, 400, bank_doors.PARTS, bars_of=bank_doors.bars_of
     ),
     "ghosts": Subject(ghosts.measure, ghosts.table, 6, 900, ghosts.PARTS, clients=250),
 }
@@ -159,7 +163,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--rounds",
         type=_up_to(ROUNDS_MAX),
-        help="of what is measured in turns or several times (growth, --beside 6; panel 5;"
+        help="of what is measured in turns or several times (growth, --beside 6; panel, doors 5;"
         " localstripe 4)",
     )
     parser.add_argument(

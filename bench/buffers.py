@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
-from django.db import connection
+from django.db import OperationalError, connection
+
+from panel.patience import TookTooLong, is_too_slow
 
 QUESTION = re.compile(r"\s*(SELECT|WITH)\b")
 WRITE = re.compile(r"\b(INSERT INTO|DELETE FROM|UPDATE \w+\s+SET)\b")
@@ -23,23 +25,42 @@ def of_statements(work: Callable[[], Any]) -> tuple[Any, list[int]]:
     return found, buffers
 
 
-def of_questions(work: Callable[[], Any]) -> tuple[Any, list[int]]:
+class Asked(NamedTuple):
+    """The answer of some work, with the buffers of each of its questions.
+
+    :param is_late: PostgreSQL gave a statement up at the limit of the work. An explained one takes
+        longer than it does by itself.
+    """
+
+    answer: Any
+    buffers: list[int]
+    is_late: bool
+
+
+def of_questions(work: Callable[[], Any]) -> Asked:
     """Return the same of work that also writes: only its questions are explained."""
     buffers: list[int] = []
+    late: list[str] = []
 
     def explained(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
-        if QUESTION.match(sql) and not WRITE.search(sql):
-            buffers.append(_of(sql, params))
-        return execute(sql, params, many, context)
+        try:
+            if QUESTION.match(sql) and not WRITE.search(sql):
+                buffers.append(_of(sql, params))
+            return execute(sql, params, many, context)
+        except (OperationalError, TookTooLong) as problem:
+            if is_too_slow(problem):
+                late.append(sql)
+            raise
 
     with connection.execute_wrapper(explained):
-        found = work()
-    return found, buffers
+        answer = work()
+    return Asked(answer, buffers, bool(late))
 
 
 def _of(sql: str, params: Any) -> int:
-    # Past Django's cursors, which would explain the explaining.
-    with connection.connection.cursor() as cursor:
+    # Past Django's cursors, which would explain the explaining. Errors are Django's: work that
+    # knows what to do about a statement at its limit does it about an explained one too.
+    with connection.wrap_database_errors, connection.connection.cursor() as cursor:
         cursor.execute(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {sql}", params)
         [[[found]]] = cursor.fetchall()
     return int(found["Plan"]["Shared Hit Blocks"] + found["Plan"]["Shared Read Blocks"])

@@ -6,6 +6,7 @@ A page that is none, or a figure beyond its bar, fails the run.
 import json
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from bench import bars, panel_download, panel_sign_in
 from bench.bars import Bar, Figures
@@ -17,12 +18,24 @@ from devstack.state import CannotContinue
 ROWS, DEPTH, ROUNDS = 1_000_000, 10_000, 5
 # On a busy machine.
 SECONDS = 1500
-PARTS = ["pages", "sign-in"]
+PARTS = ["pages", "sign-in", "books"]
+# Of the books: payments in 90 days, movements in a month, and before it.
+PAYMENTS, MONTH, BEFORE = 1_000_000, 1_000_000, 10_000_000
+BOOKS_SECONDS = 7200
 STATEMENTS_MOST, MS_MOST = 15, 100
 # A payment's page shows all that belongs to it, and the overview everything that waits: they may
 # ask more, and take longer.
+# Before the names of the pages of a large merchant's books, charts and desk.
+BOOKS = "books, "
+CHARTS = [f"{BOOKS}overview, {days} days, cold" for days in (1, 7, 30, 90)]
+DESK = [f"{BOOKS}desk, {page}" for page in ("work", "merchant")]
 STATEMENTS_MORE = dict.fromkeys(["payment", "payment_now", "payment, full", "overview, cold"], 5)
-MS_MOST_OF = {"payment, full": 150, "overview, cold": 200}
+# Of the books, the statements that read or write rows.
+QUESTIONS_MORE = dict.fromkeys([*CHARTS, *DESK], 5)
+MS_MOST_OF = {
+    **dict.fromkeys(["overview, cold", *CHARTS], 200),
+    **dict.fromkeys(["payment, full", *DESK], 150),
+}
 # A page gives its questions three seconds each, and all of it ends within five. One that no index
 # helps may take them, too.
 RARE_MS_MOST, LATE_MS_MOST = 3_000, 5_000
@@ -67,20 +80,40 @@ def measure(stage: Stage, terms: LoadTerms, parts: Sequence[str] = PARTS) -> Fig
         figures |= _pages(stage, told, terms)
     if "sign-in" in parts:
         figures |= panel_sign_in.measure(stage, told, terms)
+    if "books" in parts:
+        figures |= _books(stage, terms)
     return figures
+
+
+def _books(stage: Stage, terms: LoadTerms) -> Figures:
+    told = stage.open_another("--email", "owner@books.example")
+    sizes = {"payments": PAYMENTS, "month": MONTH, "before": BEFORE}
+    rows = {name: terms.scale.of(count) for name, count in sizes.items()}
+    say("bench", f"{rows['payments']} payments, {rows['month'] + rows['before']} movements")
+    order = {"merchant_id": told["merchant_id"], "rounds": terms.rounds or ROUNDS, **rows}
+    figures = _read(stage, "bench.panel_books", order, seconds=BOOKS_SECONDS)["figures"]
+    return {f"books_{name}": count for name, count in rows.items()} | figures
+
+
+def _read(stage: Stage, module: str, order: dict[str, Any], *, seconds: float) -> dict[str, Any]:
+    """Return what a program found that fills a merchant and opens its pages.
+
+    :raises CannotContinue: a page was none.
+    """
+    file = stage.directory / f"{module}.json"
+    file.write_text(json.dumps(order))
+    read = json.loads(stage.output_of([sys.executable, "-m", module, str(file)], seconds=seconds))
+    if read["wrong"]:
+        raise CannotContinue(f"{len(read['wrong'])} pages were wrong: {'; '.join(read['wrong'])}.")
+    return read
 
 
 def _pages(stage: Stage, told: dict[str, str], terms: LoadTerms) -> Figures:
     rows, depth = terms.scale.of(ROWS), terms.scale.of(DEPTH)
     say("bench", f"{rows} rows of each kind, and all pages")
-    file = stage.directory / "panel.json"
     order = {"merchant_id": told["merchant_id"], "rows": rows, "depth": depth}
     order["rounds"] = terms.rounds or ROUNDS
-    file.write_text(json.dumps(order))
-    program = [sys.executable, "-m", "bench.panel_reads", str(file)]
-    read = json.loads(stage.output_of(program, seconds=SECONDS))
-    if read["wrong"]:
-        raise CannotContinue(f"{len(read['wrong'])} pages were wrong: {'; '.join(read['wrong'])}.")
+    read = _read(stage, "bench.panel_reads", order, seconds=SECONDS)
     downloads = panel_download.measure(stage, told, terms, since=read["newest_since"])
     return {"rows": rows, "depth": depth, **read["figures"], **downloads}
 
@@ -101,6 +134,11 @@ def table(figures: Figures) -> str:
 
 
 def _last(figures: Figures) -> str:
+    if "books_payments" in figures:
+        return (
+            f"{figures['books_payments']} payments, {figures['books_month']} movements in the month"
+            f" and {figures['books_before']} before it"
+        )
     if "rows" not in figures:
         return "No page was opened."
     filled = f"; filled in {figures['fill_seconds']:.0f} s" if "fill_seconds" in figures else ""
@@ -117,8 +155,11 @@ def is_narrowed(name: str) -> bool:
 
 def _bar(name: str, what: str, figures: Figures) -> Bar | None:
     is_late = bool(figures.get(f"{name}: is_late"))
+    is_of_books = name.startswith(BOOKS)
+    asked, statements = STATEMENTS_MOST, STATEMENTS_MOST + STATEMENTS_MORE.get(name, 0)
     most = {
-        "statements": STATEMENTS_MOST + STATEMENTS_MORE.get(name, 0),
+        "statements": None if is_of_books else statements,
+        "questions": asked + QUESTIONS_MORE.get(name, 0) if is_of_books else None,
         "ms": LATE_MS_MOST if is_late else _ms_most(name, figures),
         "bytes": None,
         "buffers": None if is_narrowed(name) else BUFFERS_MOST,

@@ -21,7 +21,8 @@ from bench import (
 )
 
 # isort: split
-from audit.reconciliation import lines, reading
+from acquirers import settlement
+from audit.reconciliation import reading
 from core import context
 from payments.intents.models import Attempt
 
@@ -58,7 +59,7 @@ def write_file(file: str, count: str, every: str) -> Figures:
     """Write the sales as the bank books them, one line in `every` with another amount."""
     planted = 0
     with Path(file).open("w") as written:
-        written.write(",".join(lines.COLUMNS) + "\n")
+        written.write(",".join(settlement.COLUMNS) + "\n")
         for number, line in enumerate(_lines(int(count)), start=1):
             is_wrong = number % int(every) == 0
             planted += is_wrong

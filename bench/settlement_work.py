@@ -153,9 +153,9 @@ def runs_and_payouts(*merchant_ids: str) -> Figures:
 
 def buffers_of_run(merchant: Merchant, on: date) -> int:
     """Return the shared buffers that the questions of a day's run touch."""
-    run, touched = buffers.of_questions(_settling(merchant, on))
-    assert run is not None  # noqa: S101  # Something is due on each day.
-    return sum(touched)
+    asked = buffers.of_questions(_settling(merchant, on))
+    assert asked.answer is not None  # noqa: S101  # Something is due on each day.
+    return sum(asked.buffers)
 
 
 def _settling(merchant: Merchant, on: date) -> Callable[[], Any]:

@@ -152,12 +152,13 @@ def changed(case: Case) -> CaseChanged:
 
 
 def locked(case_id: str) -> Case:
-    """Return a case locked, with merchant, owner and the person who decided last.
+    """Return a case locked, with its merchant.
+
+    Not with its people: whoever waits for the lock would get those of before.
 
     :raises ResourceMissing: there is no such case.
     """
-    rows = Case.objects.select_related("merchant", "owner", "decided_by")
-    case: Case = rows.lock(case_id)
+    case: Case = Case.objects.select_related("merchant").lock(case_id)
     return case
 
 
@@ -206,15 +207,27 @@ def assign(operator: User, case_id: str, owner: User | None) -> Case:
 
     :raises MayNotResolve: the operator's permissions do not allow it.
     :raises OwnerUnfit: the new owner may not decide cases.
+    :raises CaseChanged: it is resolved.
     :raises ResourceMissing: there is no such case.
     """
     require_may_resolve(operator)
     if owner is not None and not (owner.is_staff and owner.has_perm(RESOLVE)):
         raise OwnerUnfit
     case = locked(case_id)
+    if not case.is_open:
+        raise changed(case)
+    hand_over(case, operator, owner)
+    return case
+
+
+def hand_over(case: Case, operator: User, owner: User | None) -> None:
+    """Give a locked case to an operator, or to none; the last thing in the caller's transaction.
+
+    Nothing happens if it is theirs already.
+    """
     before = case.owner
     if before == owner:
-        return case
+        return
     case.owner = owner
     case.save(update_fields=["owner"])
     _keep(case, Act.ASSIGNED, by=operator, told=str(owner) if owner else "nobody")
@@ -223,7 +236,6 @@ def assign(operator: User, case_id: str, owner: User | None) -> Case:
         before={"owner": before.pk if before else None},
         after={"owner": owner.pk if owner else None, "by": operator.pk},
     )  # fmt: skip
-    return case
 
 
 @transaction.atomic(durable=True)

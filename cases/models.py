@@ -129,3 +129,28 @@ class CaseChange(models.Model):
 
     def __str__(self) -> str:
         return f"{self.case_id}: {self.act}"
+
+
+class TakenWork(models.Model):
+    """A piece of operators' work that a person has taken on; a case has its owner instead.
+
+    Nothing but `cases.work` writes it.
+    """
+
+    id = id_field()
+    # A name in `panel.operators.work_kinds`, and the piece's own name in its kind.
+    kind = CodeField(max_length=20)
+    subject = CodeField(max_length=80)
+    by = models.ForeignKey(User, models.PROTECT, related_name="+", db_index=False)
+    # In the movable clock.
+    taken_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["kind", "subject"], name="a_piece_of_work_has_one_person"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.subject}"

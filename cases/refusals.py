@@ -2,6 +2,7 @@
 
 from cases.models import Case
 from core.errors import DomainError, PermissionDenied
+from merchants.models import User
 
 
 class MayNotResolve(PermissionDenied):
@@ -40,6 +41,24 @@ class CaseChanged(DomainError):
 
     def __init__(self, case: Case) -> None:
         super().__init__(_since(case))
+
+
+class MayNotTakeOn(PermissionDenied):
+    message = "Your permissions do not allow you to take on work of this kind."
+
+
+class TakenMeanwhile(DomainError):
+    """Another person has the piece of work, or has it no more, since the operator saw it."""
+
+    code = "lock_timeout"
+    http_status = 409
+
+    def __init__(self, holder: User | None) -> None:
+        super().__init__(
+            f"{holder} has it: they took it on since you opened the list."
+            if holder
+            else "Its person has given it back since you opened the list. Take it on from there."
+        )
 
 
 class BankIsBeingAsked(DomainError):

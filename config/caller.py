@@ -13,5 +13,6 @@ from payments.installments import bins
 from payments.intents import non_secure
 from payments.risk import standings
 
-ROOMS: tuple[Any, ...] = (routes, standings, bins, sites, non_secure, installation)
+ROOMS: tuple[Any, ...] = (routes, standings, bins, sites, non_secure)
 PARTS: dict[str, str] = {room.CALLER: room.OF_CALLER for room in ROOMS}
+PARTS[installation.CALLER] = installation.is_held_column()

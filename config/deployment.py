@@ -21,7 +21,7 @@ from redis import Redis, RedisError
 
 from acquirers.models import Route, Terminal
 from config import health
-from core import redis
+from core import certificates, installation, redis
 from core.postgresql import roles
 from panel.static_files import require_collected
 
@@ -85,8 +85,7 @@ def _database() -> Iterator[Finding]:
             cursor.execute(SERVER)
             [[version, encoding, is_strong, now, role]] = cursor.fetchall()
     except DatabaseError as problem:
-        text = f"The database cannot be asked ({type(problem).__name__})."
-        yield Finding("E001", text, "Look at DATABASE_URL, and at the server's log.")
+        yield unanswered(problem)
         return
     if version < OLDEST:
         text = f"PostgreSQL {version} is older than {OLDEST}, the oldest that is tested."
@@ -102,9 +101,35 @@ def _database() -> Iterator[Finding]:
         yield Finding("E004", f"The role {role} may do more than the service needs.", hint)
     else:
         yield from _rights(role)
+    if settings.SYNCHRONOUS_STANDBYS:
+        yield from _standbys()
     if (apart := abs((now - datetime.now(UTC)).total_seconds())) > CLOCKS_APART_SECONDS:
         text = f"The clocks of this host and of the database are {apart:.0f} s apart."
         yield Finding("E005", text, "Run a time service, such as chrony, on both.")
+
+
+def unanswered(problem: DatabaseError) -> Finding:
+    """Return what to do about a database that does not answer."""
+    if fault := certificates.fault(problem):
+        text = f"The database's certificate is refused: {fault}."
+        hint = "Its dates: openssl s_client -starttls postgres -connect HOST:5432"
+        return Finding("E001", text, hint)
+    text = f"The database cannot be asked ({type(problem).__name__})."
+    return Finding("E001", text, "Look at DATABASE_URL, and at the server's log.")
+
+
+def _standbys() -> Iterator[Finding]:
+    with connections["default"].cursor() as cursor:
+        cursor.execute(f"SELECT {installation.IS_BOUND}, session_user")
+        [[is_bound, role]] = cursor.fetchall()
+    if is_bound:
+        text = "SYNCHRONOUS_STANDBYS is set, and statement_timeout ends the wait for a standby."
+        hint = f"ALTER ROLE {role} SET statement_timeout = 0; then RECONNECT at PgBouncer."
+        yield Finding("E023", text, hint)
+    elif not installation.waits_for_standbys():
+        text = "SYNCHRONOUS_STANDBYS is set, and a commit waits for no standby's disk."
+        hint = "Set synchronous_standby_names and synchronous_commit = on at the server."
+        yield Finding("E022", text, hint)
 
 
 def _rights(role: str) -> Iterator[Finding]:
@@ -161,7 +186,11 @@ def _redis() -> Iterator[Finding]:
         policy = redis.call(lambda client: _configured(client, "maxmemory-policy"))
         followers = [_configured(one, *FOLLOWERS) for one in redis.replicas()]
         leading = redis.call(lambda client: _configured(client, *LEADING)) if followers else {}
-    except (redis.Away, RedisError):
+    except (redis.Away, RedisError) as problem:
+        if fault := certificates.fault(problem):
+            text = f"Redis' certificate is refused: {fault}."
+            yield Finding("W009", text, "Its dates: openssl s_client -connect HOST:6379")
+            return
         text = "Redis does not answer, or does not show its settings."
         yield Finding("W009", text, "Look at REDIS_URL. Set by hand: save '', appendonly no.")
         return

@@ -22,7 +22,7 @@ from psycopg.errors import (
     UndefinedTable,
 )
 
-from core import keyring, redis
+from core import certificates, keyring, redis
 from core.once import once
 from core.release import own_migrations
 
@@ -155,7 +155,8 @@ def _key_ring() -> Finding:
 def _redis() -> Finding:
     try:
         redis.call(lambda client: client.ping())
-    except redis.Away:
+    except redis.Away as problem:
+        log.info("redis_away", certificate=certificates.fault(problem))
         return "away"
     return "ok"
 
@@ -166,7 +167,8 @@ def _database() -> Findings:
             database = _room(raw)
             return {"database": database, "migrations": _migrations(raw)}
     except OperationalError as problem:
-        log.info("database_away", sqlstate=problem.sqlstate)
+        fault = certificates.fault(problem)
+        log.info("database_away", sqlstate=problem.sqlstate, certificate=fault)
         return {"database": "away"}
 
 

@@ -75,8 +75,12 @@ class LineHandler(logging.StreamHandler):
         self.emit(logging.LogRecord(record.name, logging.ERROR, "", 0, *told))
 
 
-def logging_config(*, level: str) -> dict[str, Any]:
-    """Return the `logging` configuration that every process of the service uses."""
+def logging_config(*, level: str, reports: dict[str, str] | None = None) -> dict[str, Any]:
+    """Return the `logging` configuration that every process of the service uses.
+
+    :param reports: terms of `config.reports.SentryHandler`; without them nothing of it is loaded.
+    """
+    handlers = ["stderr", "reports"] if reports else ["stderr"]
     return {
         "version": 1,
         "disable_existing_loggers": False,
@@ -93,11 +97,17 @@ def logging_config(*, level: str) -> dict[str, Any]:
                 ],
             },
         },
-        "filters": {"outage": {"()": OneLineOfAnOutage}},
+        # One for each handler: it counts what it has seen.
+        "filters": {f"outage_{name}": {"()": OneLineOfAnOutage} for name in handlers},
         "handlers": {
-            "stderr": {"()": LineHandler, "formatter": "json", "filters": ["outage"]},
+            name: {
+                **({"()": LineHandler} if name == "stderr" else _reporter(reports)),
+                "formatter": "json",
+                "filters": [f"outage_{name}"],
+            }
+            for name in handlers
         },
-        "root": {"handlers": ["stderr"], "level": level},
+        "root": {"handlers": handlers, "level": level},
         "loggers": {
             # The access log tells the same in one line, without the query.
             "django.request": {"level": "CRITICAL"},
@@ -108,9 +118,14 @@ def logging_config(*, level: str) -> dict[str, Any]:
             "psycopg.pool": {"level": "WARNING"},
             # gunicorn's own access log prints queries.
             "gunicorn.access": {"level": "CRITICAL", "propagate": False},
-            "gunicorn.error": {"handlers": ["stderr"], "level": level, "propagate": False},
+            "gunicorn.error": {"handlers": handlers, "level": level, "propagate": False},
         },
     }
+
+
+def _reporter(terms: dict[str, str] | None) -> dict[str, Any]:
+    # By its name: the library is there only where reports are wanted.
+    return {"()": "config.reports.SentryHandler", **(terms or {})}
 
 
 def configure_logs() -> None:

@@ -13,9 +13,13 @@ import structlog
 
 from core.metrics import Counter, Gauge, Label
 
-OPENED = Counter("pay_circuit_opened_total", "Times that a circuit opened.", circuit=Label("redis"))
+OPENED = Counter(
+    "pay_circuit_opened_total", "Times that a circuit opened.", circuit=Label("redis", "standby")
+)
 IS_OPEN = Gauge(
-    "pay_circuit_open", "Processes whose circuit is open: they ask nothing.", circuit=Label("redis")
+    "pay_circuit_open",
+    "Processes whose circuit is open: they ask nothing.",
+    circuit=Label("redis", "standby"),
 )
 
 T = TypeVar("T")

@@ -14,7 +14,8 @@ from core import context
 # No time: core.postgresql tries again in the thread that needs the connection.
 RECONNECT_SECONDS = 0
 # No statement of a request takes so long, unless something is wrong: a request has 45 s in all.
-# Retention, audits and imports may: they run outside of web processes.
+# Retention, audits and imports may: they run outside of web processes. A commit may where it waits
+# for a standby: ended by this bound it would be answered as done, and no standby has it.
 STATEMENT_BOUND = "-c statement_timeout=30s"
 
 
@@ -37,7 +38,8 @@ def share() -> None:
         connection.close()
         connection.settings_dict["CONN_MAX_AGE"] = 0  # To keep them is the pool's business.
         options = connection.settings_dict["OPTIONS"]
-        if "options" in options and STATEMENT_BOUND not in options["options"]:  # No pooler.
+        is_bound = settings.SYNCHRONOUS_STANDBYS or STATEMENT_BOUND in options.get("options", "")
+        if "options" in options and not is_bound:  # No pooler.
             options["options"] += f" {STATEMENT_BOUND}"
         options["pool"] = {
             "min_size": 0,

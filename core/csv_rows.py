@@ -13,13 +13,21 @@ MARK = "\N{ZERO WIDTH NO-BREAK SPACE}"
 PIECE_CHARACTERS = 65_536
 
 
-def pieces(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[bytes]:
+class WrittenNumber(str):
+    """A number in the notation of a country, such as `-12,50`: it stays, as other numbers do."""
+
+    __slots__ = ()
+
+
+def pieces(
+    header: Sequence[str], rows: Iterable[Sequence[Any]], *, delimiter: str = ","
+) -> Iterator[bytes]:
     """Return a file piece by piece: the mark and the header at once, then rows as they come.
 
     :param rows: of values: text, numbers, truth, None, or what is written as JSON.
     """
     text = io.StringIO()
-    writer = csv.writer(text)
+    writer = csv.writer(text, delimiter=delimiter)
     text.write(MARK)
     writer.writerow(header)
     yield _taken(text)
@@ -42,7 +50,8 @@ def cell(value: Any) -> Any:
         return "true" if value else "false"
     if isinstance(value, (dict, list)):
         return formulas.plain_json(value)
-    return formulas.plain(value) if isinstance(value, str) else value
+    is_text = isinstance(value, str) and not isinstance(value, WrittenNumber)
+    return formulas.plain(value) if is_text else value
 
 
 def _taken(text: io.StringIO) -> bytes:

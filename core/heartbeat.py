@@ -20,21 +20,23 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import connections
 from psycopg import Connection, Error, connect
 
-from core import ids, installation, keyring
+from core import ids, installation, keyring, marks
 
 ProcessKind = Literal["web", "worker", "sender", "beat", "rotation"]
 # A rotation seals, too: one that still uses an older key may not be overtaken by a change.
 KINDS: tuple[ProcessKind, ...] = ("web", "worker", "sender", "beat", "rotation")
 BEAT_SECONDS = 15.0
-# After a beat that the database did not take.
+# After a beat that the database did not take, or while beat has to look at a new primary.
 RETRY_SECONDS = 2.0
+# Of beat, where changes wait for its look at a new primary (SYNCHRONOUS_STANDBYS).
+LOOK_SECONDS = 3.0
 # A process that was seen within this time lives. Or will be: the database's clock may be put back.
 LIVING_SECONDS = 60
 # How long the row of a process stays that ended without a word: it tells which host had a key.
 KEPT_DAYS = 7
 # The end of a process waits so long for a beat that is under way.
 PATIENCE_SECONDS = 5.0
-# Of beat alone: so many beats make the next mark of the installation.
+# Of beat alone: the time of so many beats makes the next mark of the installation.
 BEATS_OF_A_MARK = 4
 # A connection whose other end is gone without a word ends then, so that the next beat has another.
 SILENCE_MS = 10_000
@@ -125,7 +127,7 @@ class Heartbeat:
     def beat(self) -> list[Stranger]:
         """Write the row and return the strangers; none if the database does not take it.
 
-        :raises ImproperlyConfigured: beat cannot write the file with the installation's mark.
+        :raises ImproperlyConfigured: beat cannot keep the file with the installation's mark.
         """
         row = {
             "id": self.id, "kind": self.kind, "host": socket.gethostname(),
@@ -163,17 +165,26 @@ class Heartbeat:
         try:
             with _beating, _connected() as raw:
                 raw.execute(END, [self.id])
+                if self.kind == "beat" and self.is_known:
+                    marks.keep_last(raw, living_seconds=LIVING_SECONDS)
         except Error as problem:
             self._note_silence(problem)
+        except ImproperlyConfigured as problem:
+            _note_lost_mark(problem)
 
     def _beat_on(self) -> None:
         while not self._over.is_set():
             try:
                 self._tell_of(self.beat())
             except ImproperlyConfigured as problem:
-                # The disk is full, say: the installation goes on, and its mark grows old.
-                log.error("installation_mark_not_kept", reason=str(problem))
-            self._over.wait(RETRY_SECONDS if self._is_silent else BEAT_SECONDS)
+                _note_lost_mark(problem)
+            is_soon = self._is_silent or installation.waits_for_beat()
+            self._over.wait(RETRY_SECONDS if is_soon else self._pause_seconds)
+
+    @property
+    def _pause_seconds(self) -> float:
+        looks_often = self.kind == "beat" and settings.SYNCHRONOUS_STANDBYS
+        return LOOK_SECONDS if looks_often else BEAT_SECONDS
 
     def _write(self, raw: Connection, row: dict[str, Any]) -> None:
         is_first = not self.is_known
@@ -184,12 +195,18 @@ class Heartbeat:
         self._look_at_installation(raw)
 
     def _look_at_installation(self, raw: Connection) -> None:
-        """Hear whether the database is held; at the first beat, and of beat, find out."""
+        """Hear whether the database is held; at the first beat, and of beat, find out.
+
+        Each connection of beat may lead to another server: an old primary may be back.
+        """
         at, self._beats = self._beats, self._beats + 1
-        if self.kind == "beat" and at % BEATS_OF_A_MARK == 0:
-            installation.keep(raw)
-        elif at == 0:
-            installation.compare(raw)
+        every = round(BEATS_OF_A_MARK * BEAT_SECONDS / self._pause_seconds)
+        if self.kind == "beat" and (
+            at % every == 0 or installation.is_for_beat(raw) or marks.lacks_the_end_of_waiting(raw)
+        ):
+            marks.keep(raw)
+        elif at == 0 or self.kind == "beat":
+            marks.compare(raw)
         installation.hear(raw)
 
     def _note_silence(self, problem: Error) -> None:
@@ -208,6 +225,11 @@ class Heartbeat:
                     or one.retired(self._ring) or self._ring.primary,
                 )  # fmt: skip
         self._strangers = strangers
+
+
+def _note_lost_mark(problem: ImproperlyConfigured) -> None:
+    """Log that the disk is full, say: the installation goes on, and its mark grows old."""
+    log.error("installation_mark_not_kept", reason=str(problem))
 
 
 def _connected() -> Connection:

@@ -21,10 +21,17 @@ class Installation(models.Model):
     """The database's own place, and whether it is held; `core.installation` asks for it."""
 
     id = models.SmallIntegerField(primary_key=True, default=1, editable=False)
+    # Random: it stays with the database's dumps, and the file with the mark has it too.
+    identity = CodeField(max_length=40)
     place = CodeField(max_length=100)
     held_at = models.DateTimeField(null=True)
     held_reason = models.TextField(null=True)
+    held_place = CodeField(max_length=100, null=True)
     opened_at = models.DateTimeField(null=True)
+    # At the newest mark: each commit waits for a standby (`SYNCHRONOUS_STANDBYS`).
+    is_waited_for = models.BooleanField(default=False, db_default=False)
+    # The newest backup that was reported (`manage.py backup_made`).
+    backup_made_at = models.DateTimeField(null=True)
 
     class Meta:
         constraints = [

@@ -10,6 +10,9 @@ from django.http import HttpResponse
 
 from core import urls
 
+# A browser keeps only pages with status 200 as they were, card and all, for its Back button.
+STATUS_OF_A_CARD_FORM = 203
+
 
 def allow_form_to(response: HttpResponse, *addresses: str) -> None:
     """Let the page's form lead to the origins of these addresses, and to ourselves.

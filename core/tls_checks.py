@@ -33,7 +33,9 @@ def _mail() -> Iterator[tuple[str, str, str]]:
 
 
 def _databases() -> Iterator[tuple[str, str, str]]:
-    names = {"default": "DATABASE_URL", "bank": "BANK_DATABASE_URL"}
+    names = {
+        "default": "DATABASE_URL", "standby": "READ_DATABASE_URL", "bank": "BANK_DATABASE_URL",
+    }  # fmt: skip
     for alias, database in settings.DATABASES.items():
         if is_open_on_the_way(database):
             yield names[alias], "end it with ?sslmode=verify-full, or require", "W002"

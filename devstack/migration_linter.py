@@ -2,29 +2,30 @@
 
 A table of a release that is out may be large and in use: none is rewritten, none is locked while
 its rows are read, and nothing goes that the last release reads. `docs/released/migrations.json`
-names the migrations of releases with their digests; what a later one makes is not in use yet.
-
-    python -m devstack.migration_linter             check
-    python -m devstack.migration_linter --release   write the list, at a release
+names the migrations of releases with their digests (`devstack.release` writes it); what a later one
+makes is not in use yet.
 """
 
 import json
-import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import django
 from django.contrib.postgres import operations as postgres
+from django.contrib.postgres.functions import RandomUUID
+from django.db import connection
 from django.db import migrations as operations
 from django.db.migrations import Migration
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.operations.base import Operation
 from django.db.migrations.state import ProjectState
-from django.db.models import CheckConstraint, ForeignKey
+from django.db.models import CheckConstraint, ForeignKey, GeneratedField, UniqueConstraint
+from django.db.models.functions import Random
 
 from core.release import SINCE
-from devstack import migrations
+from devstack import migration_sql, migrations
+from devstack.migration_sql import ATOMIC, CONCURRENTLY, NAME_IT, NOT_VALID, REWRITES
 from devstack.state import ROOT
 
 RELEASED = ROOT / "docs" / "released" / "migrations.json"
@@ -38,41 +39,15 @@ BESIDE_WRITES = (
     postgres.ValidateConstraint,
 )
 UNIQUE = "CREATE UNIQUE INDEX CONCURRENTLY, then ADD CONSTRAINT … USING INDEX"
-NAME_IT = (
-    "the last release reads it: take it away one release after the code that needs it, in a "
-    "migration named …_since_MAJOR_MINOR for the oldest release that does without"
-)
-CONCURRENTLY = "locks the table against writes while its rows are read: use {}, atomic = False"
-NOT_VALID = (
-    "reads all rows under a lock: use AddConstraintNotValid, and ValidateConstraint in a migration "
-    "of its own"
-)
-REWRITES = "rewrites the table under an exclusive lock: add a column, fill it, and change over"
-# A statement of RunSQL, and what is wrong with it.
-SQL: tuple[tuple[str, str], ...] = (
-    (r"CREATE (UNIQUE )?INDEX (?!CONCURRENTLY)", CONCURRENTLY.format("CREATE INDEX CONCURRENTLY")),
-    (r"DROP INDEX (?!CONCURRENTLY)", CONCURRENTLY.format("DROP INDEX CONCURRENTLY")),
-    (r"\bADD (CONSTRAINT|CHECK|FOREIGN KEY|UNIQUE)\b(?!.*(NOT VALID|USING INDEX))", NOT_VALID),
-    (r"\bALTER (COLUMN )?(?!COLUMN )\S+ (SET DATA )?TYPE\b", REWRITES),
-    (r"\bSET NOT NULL\b", NOT_VALID),
-    (r"\bADD COLUMN\b(?=.*\bNOT NULL\b)(?!.*\bDEFAULT\b)", REWRITES),
-    (r"\b(DROP (COLUMN|TABLE)|RENAME (COLUMN|TO))\b", NAME_IT),
-    (r"^(CLUSTER|VACUUM FULL|TRUNCATE|LOCK)\b", "holds an exclusive lock for as long as it lasts"),
-    (r"^(UPDATE|DELETE)\b", "locks every row that it changes: do it in chunks, by a command"),
-)
-TABLE = re.compile(
-    r"\b(?:TABLE(?: IF EXISTS)?(?: ONLY)?|ON|UPDATE|FROM|TRUNCATE|CLUSTER|LOCK(?: TABLE)?) "
-    r'"?([a-z][a-z0-9_]*)"?',
-    re.IGNORECASE,
-)
+CONCURRENT = (postgres.AddIndexConcurrently, postgres.RemoveIndexConcurrently)
+AGAIN = "cannot be repeated after it broke off: import it from core.postgresql.indexes"
+# Each row gets its own value, so each is written.
+VOLATILE = (Random, RandomUUID)
 
 Name = tuple[str, str]
 
 
-def main(arguments: list[str]) -> int:
-    if arguments == ["--release"]:
-        RELEASED.write_text(json.dumps(_digests(), indent=1, sort_keys=True) + "\n")
-        return 0
+def main() -> int:
     django.setup()
     released, loader = _released(), MigrationLoader(None)
     found = [*changed(released), *faults(loader, set(released))]
@@ -122,11 +97,13 @@ def _of(
         for inner in operation.database_operations:
             yield from _of(inner, migration, state, in_use)
     elif isinstance(operation, operations.RunSQL):
-        yield from _of_sql(_statements(operation.sql), migration, in_use)
+        yield from migration_sql.faults(operation.sql, migration, in_use)
     elif isinstance(operation, operations.RunPython):
         if in_use and migration.atomic:
             yield "holds its locks until all of it is done: set atomic = False, change in chunks"
     elif _table_of(operation, migration, state) in in_use:
+        if isinstance(operation, CONCURRENT) and migration.atomic:
+            yield ATOMIC
         yield from _of_model(operation, migration, state)
 
 
@@ -140,15 +117,33 @@ def _of_model(operation: Any, migration: Migration, state: ProjectState) -> Iter
         yield from _of_new(operation.field)
     elif isinstance(operation, operations.AlterField):
         old = state.models[migration.app_label, operation.model_name_lower].fields[operation.name]
-        yield from _of_changed(old, operation.field)
+        yield from _of_changed(old, operation.field, migration)
+    elif isinstance(operation, postgres.ValidateConstraint):
+        if _is_added_here(operation.name, migration):
+            yield NOT_VALID
+    elif isinstance(operation, operations.RemoveConstraint):
+        model = state.models[migration.app_label, operation.model_name_lower]
+        constraint = model.get_constraint_by_name(operation.name)
+        # A statement with ON CONFLICT needs the one that it names.
+        if isinstance(constraint, UniqueConstraint) and not SINCE.search(migration.name):
+            yield NAME_IT
     else:
         yield from _of_indexes(operation)
 
 
+def _is_added_here(constraint: str, migration: Migration) -> bool:
+    added = (postgres.AddConstraintNotValid, operations.AddConstraint)
+    return migration.atomic and any(
+        isinstance(one, added) and one.constraint.name == constraint for one in migration.operations
+    )
+
+
 def _of_indexes(operation: Any) -> Iterator[str]:
-    if isinstance(operation, BESIDE_WRITES):
+    if type(operation) is postgres.AddIndexConcurrently:
+        yield AGAIN
+    elif isinstance(operation, BESIDE_WRITES):
         return
-    if isinstance(operation, operations.AddIndex):
+    elif isinstance(operation, operations.AddIndex):
         yield CONCURRENTLY.format("AddIndexConcurrently")
     elif isinstance(operation, operations.RemoveIndex):
         yield CONCURRENTLY.format("RemoveIndexConcurrently")
@@ -160,6 +155,9 @@ def _of_indexes(operation: Any) -> Iterator[str]:
 
 
 def _of_new(field: Any) -> Iterator[str]:
+    if isinstance(field, GeneratedField) or isinstance(field.db_default, VOLATILE):
+        yield REWRITES
+        return
     if not field.null and not field.has_db_default():
         yield "the last release writes no value: let it be null, or give it a db_default"
     if isinstance(field, ForeignKey) and getattr(field, "db_constraint", True):
@@ -168,38 +166,40 @@ def _of_new(field: Any) -> Iterator[str]:
         yield CONCURRENTLY.format("AddIndexConcurrently")
 
 
-def _of_changed(old: Any, new: Any) -> Iterator[str]:
-    before, after = old.deconstruct()[1:], new.deconstruct()[1:]
-    is_longer = (new.max_length or 0) >= (old.max_length or 0)
-    if before[0] != after[0] or not is_longer:
+def _of_changed(old: Any, new: Any, migration: Migration) -> Iterator[str]:
+    if _kind(old) != _kind(new) or not _is_as_long(old, new):
         yield REWRITES
     if old.null and not new.null:
         yield NOT_VALID
-    if (new.db_index or new.unique) and not (old.db_index or old.unique):
+    if old.has_db_default() and not new.has_db_default() and not new.null:
+        yield "the last release writes no value: keep the db_default"
+    if _is_constrained(new) and not _is_constrained(old):
+        yield NOT_VALID
+    is_new, was = (one.db_index or one.unique for one in (new, old))
+    if is_new and not was:
         yield CONCURRENTLY.format("AddIndexConcurrently")
+    if old.unique and not new.unique and not SINCE.search(migration.name):
+        yield NAME_IT
+    elif was and not is_new:
+        yield CONCURRENTLY.format("RemoveIndexConcurrently")
 
 
-def _of_sql(statements: Iterable[str], migration: Migration, in_use: set[str]) -> Iterator[str]:
-    for statement in statements:
-        if not in_use.intersection(name.lower() for name in TABLE.findall(statement)):
-            continue
-        for pattern, fault in SQL:
-            is_late = fault is NAME_IT and SINCE.search(migration.name)
-            if re.search(pattern, statement, re.IGNORECASE) and not is_late:
-                yield f"{statement[:60]}: {fault}"
+def _kind(field: Any) -> tuple[str, str | None]:
+    """Return a column's type without its length, and its collation."""
+    parameters = field.db_parameters(connection)
+    name = str(parameters["type"])
+    is_text = name.startswith("varchar")
+    return name.partition("(")[0] if is_text else name, parameters.get("collation")
 
 
-def _statements(sql: Any) -> Iterator[str]:
-    """Yield the statements of SQL, each on one line, without the bodies of functions."""
-    texts = (
-        [sql] if isinstance(sql, str) else [one if isinstance(one, str) else one[0] for one in sql]
-    )
-    for text in texts:
-        plain = re.sub(r"\$(\w*)\$.*?\$\1\$", "''", text, flags=re.DOTALL)
-        plain = re.sub(r"--[^\n]*", "", plain)
-        for statement in plain.split(";"):
-            if one_line := " ".join(statement.split()):
-                yield one_line
+def _is_as_long(old: Any, new: Any) -> bool:
+    if new.max_length is None:
+        return True
+    return old.max_length is not None and bool(new.max_length >= old.max_length)
+
+
+def _is_constrained(field: Any) -> bool:
+    return isinstance(field, ForeignKey) and bool(getattr(field, "db_constraint", True))
 
 
 def _table_of(operation: Any, migration: Migration, state: ProjectState) -> str:
@@ -241,9 +241,5 @@ def _released() -> dict[Name, str]:
     }
 
 
-def _digests() -> dict[str, str]:
-    return {".".join(name): digest for name, digest in migrations.digests(ROOT).items()}
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

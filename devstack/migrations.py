@@ -1,8 +1,8 @@
 """Notice that a database was made by other migration files than the checkout's.
 
-Until the first release the migrations are regenerated: a database made by yesterday's
-`0001_initial` says it is up to date, and its columns are missing. The digest of each
-applied file is kept in the database itself, so that it travels with the database.
+A migration that no release has yet may be changed: a database made by yesterday's file says
+it is up to date, and its columns are missing. The digest of each applied file is kept in the
+database itself, so that it travels with the database.
 """
 
 import hashlib

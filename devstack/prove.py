@@ -25,7 +25,7 @@ PARTS = {
     "chaos": "processes, servers and networks that go away under load",
     "money": "the state machine of money that goes back, and the faults that it must find",
     "kills": "kill -9 of a web worker at every boundary of a payment",
-    "doors": "payments, races, crashes and faults once more, at a bank of an older kind",
+    "doors": "payments, races, crashes and faults once more, at the doors of real banks",
     "fuzz": "requests and forms that are made up",
     "looks": "every page of the panel in each language, theme and width",
     "walks": "the whole table of states, pages by role, and walks through lists that change",
@@ -33,10 +33,12 @@ PARTS = {
     "keys": "key rotation and card destruction that are killed, and secrets in files",
     "ledger": "sums of the ledger whose job is killed, beside writers, and in another cluster",
     "bench": "benchmarks that find all their figures and leave nothing running",
+    "install": "the page Install on Debian, followed on a new host (needs root and systemd-nspawn)",
+    "live": "the pages for going live, followed for each bank on a new host (as the part install)",
     "cases": "all cases of the tables of which the gate plays two",
 }
 CASES = "cases"
-AT_THE_OLD_BANK = "doors"
+AT_OTHER_DOORS = "doors"
 # Proofs often wait for a process to start or to die: two workers on each core keep it busy.
 WORKERS_OF_A_CORE, WORKERS_MAX = 2, 8
 
@@ -150,8 +152,8 @@ def command(part: str, files: list[str]) -> list[str]:
     # One by one: the longest come first, and each worker takes the next when it is free.
     spread = ["-n", str(workers), "--dist", "load", "--maxschedchunk", "1"]
     told = ["--tb=short", "--durations=5"]
-    # A kill at the old bank is of two parts: it runs in this one.
-    own = "" if part == AT_THE_OLD_BANK else f" and not proof(part={AT_THE_OLD_BANK!r})"
+    # A kill at another door is of two parts: it runs in this one.
+    own = "" if part == AT_OTHER_DOORS else f" and not proof(part={AT_OTHER_DOORS!r})"
     proofs = f"proof(part={part!r}){own}"
     wanted = ["not proof", "--cut-tables"] if part == CASES else [proofs]
     return [sys.executable, "-m", "pytest", *files, "-m", *wanted, *spread, *told]

@@ -55,10 +55,11 @@ WHERE id = 1 AND reached < %(upto)s FOR NO KEY UPDATE SKIP LOCKED
 """
 
 # Each checkpoint says itself which entries are in it: none is added twice, even if the row of the
-# boundary were lost.
+# boundary were lost. So does each sum of a day. A movement may lie in two chunks: its first entry
+# counts it. Movements are looked up one by one: for a join PostgreSQL might read them all.
 ADD = """
 WITH chunk AS MATERIALIZED (
-    SELECT id, merchant_id, account_id, currency, amount FROM ledger_entry
+    SELECT id, merchant_id, movement_id, account_id, currency, amount FROM ledger_entry
     WHERE id > %(reached)s AND id <= %(upto)s ORDER BY id LIMIT %(most)s
 ), added AS (
     INSERT INTO ledger_checkpoint AS kept (account_id, merchant_id, currency, sum, boundary)
@@ -68,6 +69,41 @@ WITH chunk AS MATERIALIZED (
     GROUP BY account_id, chunk.merchant_id, chunk.currency
     ON CONFLICT (account_id)
         DO UPDATE SET sum = kept.sum + EXCLUDED.sum, boundary = EXCLUDED.boundary
+), moved AS MATERIALIZED (
+    SELECT id, merchant_id, currency, amount, split_part(account_id, '.', 3) AS kind, day, type,
+           type <> '' AND id = min(id) OVER (PARTITION BY movement_id) AND (
+               SELECT earlier.id FROM ledger_entry AS earlier
+               WHERE earlier.movement_id = chunk.movement_id AND earlier.id <= %(reached)s LIMIT 1
+           ) IS NULL AS is_first
+    FROM chunk CROSS JOIN LATERAL (
+        SELECT (created_at AT TIME ZONE 'UTC')::date AS day, coalesce(type, '') AS type
+        FROM ledger_movement WHERE ledger_movement.id = chunk.movement_id OFFSET 0
+    ) AS movement
+), days AS MATERIALIZED (
+    SELECT merchant_id, currency, day, type, coalesce((
+        SELECT boundary FROM ledger_daysum AS before
+        WHERE (before.merchant_id, before.currency, before.day, before.type)
+            = (days.merchant_id, days.currency, days.day, days.type)
+    ), 0) AS boundary
+    FROM (SELECT DISTINCT merchant_id, currency, day, type FROM moved) AS days
+), summed AS (
+    INSERT INTO ledger_daysum AS kept (merchant_id, currency, day, type, count, fee, surcharge,
+                                       available, pending, reserved, boundary)
+    SELECT merchant_id, currency, day, type, count(*) FILTER (WHERE is_first),
+           coalesce(sum(amount) FILTER (WHERE kind = 'fees'), 0),
+           coalesce(sum(amount) FILTER (WHERE kind = 'surcharge'), 0),
+           coalesce(sum(amount) FILTER (WHERE kind = 'available'), 0),
+           coalesce(sum(amount) FILTER (WHERE kind = 'pending'), 0),
+           coalesce(sum(amount) FILTER (WHERE kind = 'reserved'), 0), max(id)
+    FROM moved JOIN days USING (merchant_id, currency, day, type)
+    WHERE id > days.boundary
+    GROUP BY merchant_id, currency, day, type
+    ON CONFLICT (merchant_id, currency, day, type)
+        DO UPDATE SET count = kept.count + EXCLUDED.count, fee = kept.fee + EXCLUDED.fee,
+            surcharge = kept.surcharge + EXCLUDED.surcharge,
+            available = kept.available + EXCLUDED.available,
+            pending = kept.pending + EXCLUDED.pending,
+            reserved = kept.reserved + EXCLUDED.reserved, boundary = EXCLUDED.boundary
 ), counted AS (
     SELECT count(*) AS entries, max(id) AS last FROM chunk
 )

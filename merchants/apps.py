@@ -16,7 +16,7 @@ class MerchantsConfig(AppConfig):
     def ready(self) -> None:
         from django.conf import settings
 
-        from core.keyring import needs
+        from core.keyring import needs, renewals
         from events import transitions, types
         from merchants import audit_log, keys, second_factors, sessions, terms
         from merchants.states import AGGREGATE, MERCHANTS
@@ -30,6 +30,7 @@ class MerchantsConfig(AppConfig):
         needs.register(keys.PURPOSE, keys.needed)
         needs.register(audit_log.PURPOSE, audit_log.needed)
         needs.register(second_factors.PURPOSE, second_factors.needed)
+        renewals.register("second factors", second_factors.reseal)
         # Longer than any link that works: those of payment pages live 30 days at most.
         needs.register("link", needs.for_so_long("links", timedelta(days=31)))
 

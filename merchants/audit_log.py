@@ -50,6 +50,7 @@ VERBS = {
     "topup": ("created", "canceled", "assigned", "sent_back"),
     "export": ("made",),
     "case": ("opened", "assigned", "noted", "decided"),
+    "work": ("taken", "given_back"),
     "bins": ("imported", "undone"),
     "terminal": ("added", "replaced", "enabled", "drained", "disabled"),
     "route": ("added", "removed"),

@@ -189,7 +189,7 @@ def hash_of(token: str) -> bytes:
 
 def hashes_of(token: str) -> list[bytes]:
     """Return what rows may have kept of a token, under each of the keys."""
-    return ring().macs(PURPOSE, f"invitation|{token}".encode())
+    return ring().marked(PURPOSE, f"invitation|{token}".encode())
 
 
 def require_usable(row: Offer) -> None:

@@ -6,8 +6,10 @@ new sign-in: those cannot be switched off.
 
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
+from smtplib import SMTPDataError, SMTPException, SMTPRecipientsRefused
 from typing import Any, NamedTuple
 
+import structlog
 from django.conf import settings
 from django.core.mail import EmailMessage
 from django.template.loader import render_to_string
@@ -20,6 +22,10 @@ from core.scrub import scrub
 from merchants.models import Member, Merchant, User
 
 ADDRESSES_MAX = 10
+# From here on, a code of SMTP says that the server will not take this mail later either.
+FOR_GOOD = 500
+
+log = structlog.get_logger(__name__)
 
 
 class MailKind(StrEnum):
@@ -29,6 +35,15 @@ class MailKind(StrEnum):
     KEY_CHANGED = "key_changed"
     SIGNED_IN = "signed_in"
     CASE_CLOSED = "case_closed"
+    DISPUTE_OPENED = "dispute_opened"
+    DISPUTE_DUE_SOON = "dispute_due_soon"
+    DISPUTE_DUE_TOMORROW = "dispute_due_tomorrow"
+    PAYOUT_FAILED = "payout_failed"
+    STATEMENT_READY = "statement_ready"
+
+
+# The roles that may see what a kind is about; the panel fills it. All may see the other kinds.
+SEEN_BY: dict[MailKind, frozenset[str]] = {}
 
 
 class Reader(NamedTuple):
@@ -53,11 +68,24 @@ class Letter(NamedTuple):
 
 
 def readers(merchant: Merchant, kind: MailKind) -> list[Reader]:
-    """Return the addresses of the merchant's that get notices of a kind."""
+    """Return the addresses of the merchant's that get notices of a kind.
+
+    An address of a member whose role may not see the thing gets none.
+    """
     if kind in merchant.silenced_notices:
         return []
     language = merchant.notice_language or settings.LANGUAGE_CODE
-    return [Reader(address, language) for address in merchant.notice_emails or [merchant.email]]
+    addresses = merchant.notice_emails or [merchant.email]
+    barred = _barred(merchant, kind, addresses)
+    return [Reader(one, language) for one in addresses if email_key(one) not in barred]
+
+
+def _barred(merchant: Merchant, kind: MailKind, addresses: Iterable[str]) -> set[str]:
+    if kind not in SEEN_BY:
+        return set()
+    known = Member.objects.for_merchant(merchant).exclude(role__in=SEEN_BY[kind])
+    rows = known.filter(user__email__in=[email_key(one) for one in addresses])
+    return {email_key(one) for one in rows.values_list("user__email", flat=True)}
 
 
 def owners(merchant: Merchant) -> list[Reader]:
@@ -83,3 +111,23 @@ def send(letter: Letter, to: Iterable[Reader]) -> None:
     """Send a letter to each reader, when the request's answer has left."""
     for message in written(letter, to):
         mail.send_when_answered(message)
+
+
+def post(message: EmailMessage, **about: str) -> bool:
+    """Hand a mail to the server; return whether it is done with: taken, or refused for good.
+
+    :param about: what the log says of a mail that was not sent.
+    """
+    try:
+        message.send()
+    except (SMTPException, OSError) as problem:
+        log.warning("mail_not_sent", reason=type(problem).__name__, **about)
+        return _is_for_good(problem)
+    return True
+
+
+def _is_for_good(problem: Exception) -> bool:
+    # Else one address that has gone would bring the others the same mail again and again.
+    if isinstance(problem, SMTPRecipientsRefused):
+        return all(code >= FOR_GOOD for code, _said in problem.recipients.values())
+    return isinstance(problem, SMTPDataError) and problem.smtp_code >= FOR_GOOD

@@ -117,10 +117,10 @@ def are_sealed() -> bool:
 def reseal() -> int:
     """Seal again, under the primary key, what its earlier keys have sealed; return how many rows.
 
-    Each row in a transaction of its own: it may die anywhere, and the next run goes on.
+    Each row in a transaction of its own: it may die anywhere, and the next run goes on. A process
+    whose key ring is yesterday's turns no row back.
     """
-    primary = ring().primaries[PURPOSE]
-    behind = [row.pk for row in _rows() if _keys_of(row) - {primary}]
+    behind = [row.pk for row in _rows() if _keys_of(row) & ring().superseded]
     return sum(map(_reseal_one, behind))
 
 
@@ -128,6 +128,12 @@ def needed(key: Retired) -> Iterator[str]:
     """Yield whether rows are sealed with a key of this purpose."""
     if count := sum(key.name in _keys_of(row) for row in _rows()):
         yield f"{count} second factors are sealed with it: run `manage.py vault_rotate`"
+
+
+def readable() -> Iterator[tuple[str, bool]]:
+    """Yield the number of each row with secrets, and whether the key ring opens all of them."""
+    for row in _rows():
+        yield str(row.pk), len(_secrets_of(row)) == len(list(_openers_of(row)))
 
 
 @transaction.atomic(durable=True)
@@ -159,11 +165,15 @@ def _rows() -> Iterator[Authenticator]:
 
 def _keys_of(row: Authenticator) -> set[str]:
     """Return the names of the keys that a row's secrets open by; one that is broken has none."""
-    found: set[str] = set()
-    for name in SEALED:
-        values = row.data.get(name) or []
-        for one in values if isinstance(values, list) else [values]:
-            with suppress(SealBroken, ValueError):
-                blob = base64.b64decode(one)
-                found.add(ring().sealed_for_by(PURPOSE, blob, context=PURPOSE))
-    return found
+    return set(_openers_of(row))
+
+
+def _openers_of(row: Authenticator) -> Iterator[str]:
+    for one in _secrets_of(row):
+        with suppress(SealBroken, ValueError):
+            yield ring().sealed_for_by(PURPOSE, base64.b64decode(one), context=PURPOSE)
+
+
+def _secrets_of(row: Authenticator) -> list[str]:
+    kept = [row.data.get(name) or [] for name in SEALED]
+    return [one for values in kept for one in (values if isinstance(values, list) else [values])]

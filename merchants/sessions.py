@@ -6,7 +6,7 @@ down once a minute at most, and a page that asks again by itself is none (`is_po
 """
 
 import base64
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import wraps
@@ -170,6 +170,12 @@ def end_all() -> int:
     """End every session of this installation, and return how many there were."""
     ended, _ = Session.objects.all().delete()
     return ended
+
+
+def readable() -> Iterator[tuple[str, bool]]:
+    """Yield the name of each session that has not ended, and whether the key ring opens it."""
+    for row in Session.objects.filter(expire_date__gt=timezone.now()).iterator():
+        yield row.session_key, bool(_opened(row))
 
 
 def row_name(session_key: str) -> str:

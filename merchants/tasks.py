@@ -1,7 +1,7 @@
 from celery import shared_task
 
 from core import context
-from merchants import audit_chains, audit_tallies, unused_accounts
+from merchants import audit_chains, audit_tallies, owed_mails, unused_accounts
 from merchants.sessions import SessionStore
 
 
@@ -20,6 +20,12 @@ def write_audit_tallies() -> None:
 def watch_unused_accounts() -> None:
     with context.work():
         unused_accounts.watch()
+
+
+@shared_task
+def send_owed_mails() -> None:
+    with context.work():
+        owed_mails.send_due()
 
 
 @shared_task

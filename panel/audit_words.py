@@ -63,6 +63,8 @@ WORDS: dict[str, str | Promise] = {
     "case.assigned": _("Case assigned"),
     "case.noted": _("Note on a case"),
     "case.decided": _("Case decided"),
+    "work.taken": _("Operators' work taken on"),
+    "work.given_back": _("Operators' work given back"),
     "bins.imported": _("BINs imported"),
     "bins.undone": _("Import of BINs undone"),
     "terminal.added": _("Terminal added"),

@@ -9,9 +9,11 @@ from django.utils.functional import Promise
 
 from merchants import keys
 from merchants.models import Member, Merchant
-from panel import look, navigation
+from panel import look, navigation, tallies
 from panel.navigation import MenuLink
 
+# In the session, the merchant that the person saw last.
+LAST_SEEN = "merchant"
 # The merchants that the switch shows.
 TEAMS_MAX = 50
 
@@ -42,6 +44,17 @@ class Frame:
         return self.member.merchant if self.member else None
 
     @cached_property
+    def zone(self) -> str:
+        """The time zone of the page's merchant; on pages of one's account that of the last one."""
+        if self.member:
+            return self.member.merchant.timezone
+        last = getattr(self._request, "session", {}).get(LAST_SEEN)
+        if not last:
+            return "UTC"
+        mine = Merchant.objects.filter(pk=last, members__user=self._request.user.pk)
+        return mine.values_list("timezone", flat=True).first() or "UTC"
+
+    @cached_property
     def other_teams(self) -> list[Member]:
         """The person's places in the teams of other merchants, by their names."""
         if self.member is None:
@@ -51,7 +64,10 @@ class Frame:
 
     @cached_property
     def navigation(self) -> list[tuple[str | Promise, list[MenuLink]]]:
-        return navigation.links(self.member, self._request.path) if self.member else []
+        if self.member is None:
+            return []
+        counts = tallies.of(self.member).by_page
+        return navigation.links(self.member, self._request.path, counts)
 
     @property
     def languages(self) -> list[tuple[str, Any]]:

@@ -15,6 +15,8 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "theme": THEMES,
     "language": tuple(code for code, _name in settings.LANGUAGES),
     "shortcuts": SHORTCUTS,
+    # Of exported files (`panel.merchants.csv_forms`).
+    "csv_form": ("programs", "excel", "excel_points"),
 }
 
 

@@ -1,24 +1,28 @@
 """The navigation: the pages that are built, in groups; each person sees those of their role."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from django.urls import reverse
 from django.utils.functional import Promise
+from django.utils.http import urlencode
 from django.utils.translation import gettext_lazy as _
 
 from merchants.models import Member
 from panel import permissions
+from payments.disputes.states import ANSWERABLE
 
 
 class MenuEntry(NamedTuple):
     """A page in the navigation.
 
     :param page: the name of its address; what lies below that address belongs to it.
+    :param while_something_waits: the query with which it opens while it has a count.
     """
 
     page: str
     label: str | Promise
+    while_something_waits: str = ""
 
 
 class MenuGroup(NamedTuple):
@@ -27,14 +31,22 @@ class MenuGroup(NamedTuple):
 
 
 class MenuLink(NamedTuple):
+    """A link in the navigation.
+
+    :param waits: the number of things that wait there for the member.
+    """
+
     url: str
     label: str | Promise
     is_current: bool
+    waits: int = 0
 
 
-# Overview · Payments · Payment pages · Refunds · Disputes · Balance · Customers | Developers: API
-# keys · Request logs · Webhooks · Events | Settings: Merchant · Websites and callbacks · Team ·
-# Audit log.
+# The first due first: the tab of the list of disputes that has them.
+NEEDS_AN_ANSWER = "?" + urlencode({"status[]": ANSWERABLE, "sort": "evidence_due_by"}, doseq=True)
+# Overview · Payments · Payment pages · Refunds · Disputes · Balance · Statements · Customers |
+# Developers: API keys · Request logs · Webhooks · Events | Settings: Merchant · Websites and
+# callbacks · Team · Audit log.
 GROUPS: Sequence[MenuGroup] = (
     MenuGroup(
         "",
@@ -43,9 +55,10 @@ GROUPS: Sequence[MenuGroup] = (
             MenuEntry("payments", _("Payments")),
             MenuEntry("payment_pages", _("Payment pages")),
             MenuEntry("refunds", _("Refunds")),
-            MenuEntry("disputes", _("Disputes")),
+            MenuEntry("disputes", _("Disputes"), NEEDS_AN_ANSWER),
             # Payouts, top-ups and settlements lie below it.
             MenuEntry("balance", _("Balance")),
+            MenuEntry("statements", _("Statements")),
             MenuEntry("customers", _("Customers")),
         ),
     ),
@@ -70,15 +83,18 @@ GROUPS: Sequence[MenuGroup] = (
 )
 
 
-def links(member: Member, path: str) -> list[tuple[str | Promise, list[MenuLink]]]:
+def links(
+    member: Member, path: str, counts: Mapping[str, int]
+) -> list[tuple[str | Promise, list[MenuLink]]]:
     """Return the groups that a member sees, each with its heading and links.
 
     :param path: of the page that is shown.
+    :param counts: of what waits, by the name of its page.
     """
     shown = [
         (
             group.heading,
-            [_link(member, entry, path) for entry in group.entries if _may(member, entry)],
+            [_link(member, entry, path, counts) for entry in group.entries if _may(member, entry)],
         )
         for group in GROUPS
     ]
@@ -89,8 +105,11 @@ def _may(member: Member, entry: MenuEntry) -> bool:
     return permissions.may_open(member, entry.page)
 
 
-def _link(member: Member, entry: MenuEntry, path: str) -> MenuLink:
+def _link(member: Member, entry: MenuEntry, path: str, counts: Mapping[str, int]) -> MenuLink:
     url = reverse(f"panel:{entry.page}", args=[member.merchant_id])
+    waits = counts.get(entry.page, 0)
     # The overview's address is the beginning of all others.
     is_below = entry.page != "overview" and path.startswith(f"{url}/")
-    return MenuLink(url, entry.label, is_current=path == url or is_below)
+    is_current = path == url or is_below
+    first = entry.while_something_waits if waits else ""
+    return MenuLink(f"{url}{first}", entry.label, is_current, waits)

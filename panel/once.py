@@ -12,6 +12,7 @@ from time import monotonic, sleep
 from typing import NamedTuple, TypeVar
 from urllib.parse import urlencode
 
+from django.core.exceptions import BadRequest
 from django.core.signing import Signer
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -203,8 +204,11 @@ class _Sending:
             return again(first.object_id)
         except IdempotencyKeyInUse:
             return self._look_again()
-        except (IdempotencyKeyReused, IdempotencyKeyInvalid):
+        except IdempotencyKeyReused:
             return render(self._request, "panel/sent_already.html", status=409)
+        except IdempotencyKeyInvalid:
+            # No page of ours sends a form without its token.
+            raise BadRequest from None
         return answer
 
     def _claim(self) -> None:

@@ -27,25 +27,26 @@ class Right(StrEnum):
     OWN = "own"
 
 
-_OWNER, _DEVELOPER, _FINANCE, _SUPPORT = (
+_OWNER, _DEVELOPER, _FINANCE, _ACCOUNTANT, _SUPPORT = (
     Member.Role.OWNER,
     Member.Role.DEVELOPER,
     Member.Role.FINANCE,
+    Member.Role.ACCOUNTANT,
     Member.Role.SUPPORT,
 )
 ROLES: dict[Right, frozenset[str]] = {
-    Right.SEE: frozenset({_OWNER, _DEVELOPER, _FINANCE, _SUPPORT}),
+    Right.SEE: frozenset({_OWNER, _DEVELOPER, _FINANCE, _ACCOUNTANT, _SUPPORT}),
     Right.MOVE_MONEY: frozenset({_OWNER, _FINANCE, _SUPPORT}),
     Right.NOTE: frozenset({_OWNER, _DEVELOPER, _FINANCE, _SUPPORT}),
     Right.CHANGE_CUSTOMERS: frozenset({_OWNER, _FINANCE, _SUPPORT}),
-    Right.SEE_BALANCE: frozenset({_OWNER, _DEVELOPER, _FINANCE}),
+    Right.SEE_BALANCE: frozenset({_OWNER, _DEVELOPER, _FINANCE, _ACCOUNTANT}),
     Right.PAY_OUT: frozenset({_OWNER, _FINANCE}),
     # Keys, endpoints, websites and callbacks.
     Right.DEVELOP: frozenset({_OWNER, _DEVELOPER}),
     # Request logs, events and deliveries.
     Right.SEE_LOGS: frozenset({_OWNER, _DEVELOPER, _SUPPORT}),
     Right.RESEND: frozenset({_OWNER, _DEVELOPER}),
-    Right.EXPORT: frozenset({_OWNER, _FINANCE}),
+    Right.EXPORT: frozenset({_OWNER, _FINANCE, _ACCOUNTANT}),
     Right.EXPORT_LOGS: frozenset({_OWNER, _DEVELOPER}),
     # The team, the merchant's settings and audit log.
     Right.OWN: frozenset({_OWNER}),

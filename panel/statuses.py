@@ -40,6 +40,8 @@ BADGES: dict[str, Badge] = {
     "warning_closed": Badge("–", _("Inquiry closed"), "secondary"),
     "enabled": Badge("✓", _("Enabled"), "green"),
     "disabled": Badge("–", _("Disabled"), "secondary"),
+    # Of the panel alone: the API calls it `enabled`.
+    "in_trouble": Badge("!", _("Does not answer"), "yellow"),
     "failing": Badge("✕", _("Failing"), "red"),
     "delivered": Badge("✓", _("Delivered"), "green"),
     "not_sent": Badge("–", _("Will not be sent"), "secondary"),

@@ -46,10 +46,14 @@ class Wanted:
         return replace(self, amount=amount)
 
 
-def create(merchant: Merchant, draft: dict[str, Any]) -> Payout:
+def create(
+    merchant: Merchant, draft: dict[str, Any], agree: Callable[[Payout], object] | None = None
+) -> Payout:
     """Take an amount from `available`, to be sent to an account of the merchant's.
 
     :param draft: a body that `CreatePayoutForm` has validated; the amount in minor units.
+    :param agree: looks at the payout as it is written, with the merchant's money locked, before the
+        commit; if it raises, nothing was written.
     :raises MerchantRestricted: the account may have no payouts at the moment.
     :raises UpstreamUnavailable: the installation has no bank that pays out.
     :raises ResourceMissing: the merchant has no account of that reference.
@@ -79,6 +83,8 @@ def create(merchant: Merchant, draft: dict[str, Any]) -> Payout:
         audit_log.record_by_person(
             "payout.created", merchant=merchant, subject=payout.id, after=after
         )
+        if agree:
+            agree(payout)
         return payout
 
 

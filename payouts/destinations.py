@@ -42,6 +42,11 @@ def of(merchant: Merchant, reference: str | None) -> Destination:
     raise ResourceMissing("There is no account of this reference.", param=PARAM)
 
 
+def masked(iban: str) -> str:
+    """Return an account's number with its middle hidden; nothing for an account without one."""
+    return f"{iban[:4]} •••• {iban[-4:]}" if iban else ""
+
+
 def _registering() -> str:
     if settings.LIVEMODE:
         return "The operator of the service registers one."

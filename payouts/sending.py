@@ -61,6 +61,11 @@ class Payouts(Kind[Payout]):
 
     def ask(self, row: Payout) -> Outcome:
         """Send the payout, or ask about it."""
+        outcome = self._told(row)
+        rails.count("send" if row.is_to_send else "inquire", outcome)  # type: ignore[attr-defined]
+        return outcome
+
+    def _told(self, row: Payout) -> Outcome:
         context.mark_irrevocable()
         order = _order(row)
         try:

@@ -7,6 +7,8 @@ from acquirers.conversation import leases, schedule
 from core import clock, local_days
 from events.transitions import Door
 from ledger import book
+from merchants import owed_mails
+from merchants.notices import MailKind
 from payouts import render
 from payouts.models import Payout
 from payouts.states import PAYOUTS, FailureCode, PayoutStatus
@@ -74,6 +76,7 @@ def end_failed(
     payout.failure_code = failure_code if is_known else FailureCode.COULD_NOT_PROCESS
     payout.trace_id = trace_id or payout.trace_id
     close(payout)
+    owed_mails.owe(payout.merchant, MailKind.PAYOUT_FAILED, payout.id, due_at=clock.now())
     return PayoutStatus.FAILED
 
 

@@ -10,14 +10,18 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from core import money
 from testbank import authentications, orders, pages
-from testbank.models import Authentication
-from testbank.nestpay import returns
-from testbank.nestpay.returns import Posting
+from testbank.garanti import returns as garanti
+from testbank.models import Authentication, GateVisit
+from testbank.nestpay import returns as nestpay
+from testbank.protocols import gates
+from testbank.protocols.gates import Gate, Posting
 from testbank.silence import fall_silent
 from testbank.states import AuthenticationState, CardholderChoice
 
 BAD_REQUEST = 400
 FIELDS_MAX = 10
+# Gates of protocols. A payer who came in by none of them came by the sandbox's own door.
+GATES = (nestpay.GATE, garanti.GATE)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -38,9 +42,9 @@ def decision(request: HttpRequest, transaction_id: str) -> HttpResponse:
     if pressed is None:
         return _page(authentication, status=BAD_REQUEST)
     authentications.decide(authentication, pressed)
-    visit = returns.visit_of(authentication)
-    if visit is not None and authentication.state == AuthenticationState.CHALLENGED:
-        returns.misbehave(visit)
+    visited = _visited(authentication)
+    if visited is not None and authentication.state == AuthenticationState.CHALLENGED:
+        gates.misbehave(*visited)
     return _see_other(authentication, "answer")
 
 
@@ -100,7 +104,16 @@ def _page(authentication: Authentication, *, status: int = 200) -> HttpResponse:
 
 def _posting(authentication: Authentication) -> Posting | None:
     """Return what the browser carries to the shop, at the door that the payer came in by."""
-    visit = returns.visit_of(authentication)
-    if visit is not None:
-        return returns.posting(visit)
+    visited = _visited(authentication)
+    if visited is not None:
+        gate, visit = visited
+        return gate.posting(visit)
     return Posting(authentication.callback_url, authentications.answer(authentication))
+
+
+def _visited(authentication: Authentication) -> tuple[Gate, GateVisit] | None:
+    for gate in GATES:
+        visit = gates.visit_of(gate, authentication)
+        if visit is not None:
+            return gate, visit
+    return None

@@ -13,6 +13,8 @@ from testbank.models import (
     Dispute,
     Evidence,
     FraudReport,
+    GarantiLine,
+    GarantiVisit,
     IncomingTransfer,
     Misbehaviour,
     NestpayLine,
@@ -174,6 +176,31 @@ class NestpayLineAdmin(ReadOnlyAdmin):
 
 @admin.register(NestpayVisit)
 class NestpayVisitAdmin(ReadOnlyAdmin):
+    list_display = [
+        "id", "client_id", "order_id", "model", "authentication", "line", "refusal", "wrong",
+        "used_at",
+    ]  # fmt: skip
+    list_filter = ["client_id", "model"]
+    list_select_related = ["authentication", "line"]
+    ordering = ["-id"]
+    search_fields = ["order_id"]
+
+
+@admin.register(GarantiLine)
+class GarantiLineAdmin(ReadOnlyAdmin):
+    date_hierarchy = "created_at"
+    list_display = [
+        "host_ref", "client_id", "order_id", "kind", "amount", "authorization", "refund", "code",
+        "created_at", "told_from",
+    ]  # fmt: skip
+    list_filter = ["client_id", "kind"]
+    list_select_related = ["authorization", "refund"]
+    ordering = ["-id"]
+    search_fields = ["order_id", "host_ref"]
+
+
+@admin.register(GarantiVisit)
+class GarantiVisitAdmin(ReadOnlyAdmin):
     list_display = [
         "id", "client_id", "order_id", "model", "authentication", "line", "refusal", "wrong",
         "used_at",

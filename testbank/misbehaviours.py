@@ -13,11 +13,11 @@ from core import clock
 from testbank.models import Misbehaviour
 from testbank.router import BANK
 
-RETURN = "return"
-PAYMENTS = ("Auth", "PreAuth")
-CHANGES = (*PAYMENTS, "PostAuth", "Void", "Credit")
-INQUIRIES = ("ORDERSTATUS", "ORDERHISTORY")
-REQUESTS = (*CHANGES, *INQUIRIES, RETURN)
+RETURN, GARANTI_RETURN = "return", "gt3dreturn"
+NESTPAY_CHANGES = ("Auth", "PreAuth", "PostAuth", "Void", "Credit")
+GARANTI_CHANGES = ("sales", "preauth", "postauth", "void", "refund")
+CHANGES = (*NESTPAY_CHANGES, *GARANTI_CHANGES)
+INQUIRIES = ("ORDERSTATUS", "ORDERHISTORY", "orderinq", "orderhistoryinq", "orderlistinq")
 # Kind: what goes wrong.
 ANSWERS: dict[str, str] = {
     "late": "answers after the acquirer has stopped waiting",
@@ -37,23 +37,24 @@ ANSWERS: dict[str, str] = {
     "missing_element": "answers without the response code",
     "other_order": "answers about another order",
     "contradiction": "answers Approved with the code of a decline",
-    "duplicate": "answers that the order has succeeded before (CORE-2507)",
-    "under_way": "answers that the order has not ended (CORE-2304)",
-    "host_timeout": "answers that its host timed out (92), and has done it",
+    "duplicate": "answers that the order has succeeded before",
+    "under_way": "answers that the order has not ended",
+    "host_timeout": "answers that its host timed out, and has done it",
 }
 PAYING: dict[str, str] = {
-    "timeout_reversed": "answers that its host timed out (92), and reverses it when its day ends",
+    "timeout_reversed": "answers that its host timed out, and reverses it when its day ends",
     "recorded_late": "falls silent, and leaves the success out of its inquiries for a minute",
 }
+OF_SIGNED_ANSWERS: dict[str, str] = {"wrong_answer_hash": "signs its answer with another key"}
 OF_A_VOID_OR_REFUND: dict[str, str] = {
     "settled": "refuses a void and takes a refund, as on the day after"
 }
 OF_A_REFUND: dict[str, str] = {"not_settled": "refuses a refund, as on the day of the sale"}
 RETURNS: dict[str, str] = {
     "wrong_hash": "signs the return with another key",
-    "empty_hashparams": "sends HASHPARAMS and HASH empty",
-    "old_hash": "signs the return in version 1",
-    "changed_amount": "returns another amount, and signs it",
+    "empty_hashparams": "sends hashparams and hash empty",
+    "old_hash": "signs the return as the protocol's oldest version did",
+    "changed_amount": "returns another amount",
     "turkish_letters": "sends the return in ISO-8859-9",
     "national_id": "adds NATIONALIDNO, which is not signed",
     "no_md_status": "leaves mdStatus out",
@@ -63,17 +64,30 @@ RETURNS: dict[str, str] = {
     "md_used": "sends an md that was used",
     "md_too_old": "sends an md that is too old",
 }
+# Returns by which the browser brings the list of the signed fields.
+LISTED_RETURNS: dict[str, str] = {
+    "short_hashparams": "signs the return over two fields",
+    "other_order_of_hashparams": "signs the fields in another order",
+    "moved_digit": "moves a digit into the next field, under the same hash",
+    "system_error": "returns mdstatus 7, unsigned",
+}
 # Kinds, by the requests that they wait for.
 FITTING: tuple[tuple[Mapping[str, str], tuple[str, ...]], ...] = (
     (ANSWERS, CHANGES),
-    (PAYING, PAYMENTS),
-    (OF_A_VOID_OR_REFUND, ("Void", "Credit")),
-    (OF_A_REFUND, ("Credit",)),
-    (RETURNS, (RETURN,)),
+    (OF_SIGNED_ANSWERS, GARANTI_CHANGES),
+    (PAYING, ("Auth", "PreAuth", "sales", "preauth")),
+    (OF_A_VOID_OR_REFUND, ("Void", "Credit", "void", "refund")),
+    (OF_A_REFUND, ("Credit", "refund")),
+    (RETURNS, (RETURN, GARANTI_RETURN)),
+    (LISTED_RETURNS, (GARANTI_RETURN,)),
 )
 KINDS = {kind: requests for kinds, requests in FITTING for kind in kinds}
 # Besides: any code of the bank's, with which it refuses without doing anything.
-CODE = re.compile(r"[A-Z]{2,4}-[0-9]{3,4}|[0-9A-Z]{2}")
+CODES: dict[str, tuple[str, ...]] = {
+    "[A-Z]{2,4}-[0-9]{3,4}": NESTPAY_CHANGES,
+    "[0-9]{4}": GARANTI_CHANGES,
+    "[0-9A-Z]{2}": CHANGES,
+}
 TIMES_MAX = 1000
 
 
@@ -87,7 +101,7 @@ def plan(kind: str, *, times: int = 1, on: str = "") -> None:
 
     :raises UnknownMisbehaviour: there is no such kind, or it does not fit the request.
     """
-    if kind not in KINDS and not CODE.fullmatch(kind):
+    if not _fits(kind):
         raise UnknownMisbehaviour(f"The kinds are {', '.join(KINDS)}, or a code to refuse with")
     if on and on not in _possible(kind):
         raise UnknownMisbehaviour(f"{kind} is for {', '.join(_possible(kind))}")
@@ -103,11 +117,16 @@ def take(request: str) -> str:
     with transaction.atomic(using=BANK, durable=True):
         planned = Misbehaviour.objects.select_for_update().filter(times_left__gte=1)
         for one in planned.order_by("pk"):
-            if request in ([one.on] if one.on else KINDS.get(one.kind, CHANGES)):
+            if request in ([one.on] if one.on else _fits(one.kind)):
                 one.times_left -= 1
                 one.save()
                 return one.kind
     return ""
+
+
+def kinds_for(request: str) -> tuple[str, ...]:
+    """Return the kinds that may be planned for a type of request."""
+    return tuple(kind for kind in KINDS if request in _possible(kind))
 
 
 def behave() -> None:
@@ -115,7 +134,13 @@ def behave() -> None:
     Misbehaviour.objects.filter(times_left__gte=1).update(times_left=0)
 
 
+def _fits(kind: str) -> tuple[str, ...]:
+    """Return the requests that a kind or a code waits for; none if there is no such kind."""
+    of_code = [requests for form, requests in CODES.items() if re.fullmatch(form, kind)]
+    return KINDS.get(kind) or next(iter(of_code), ())
+
+
 def _possible(kind: str) -> tuple[str, ...]:
     """Return the requests that a kind may be planned for; inquiries too, if asked for by name."""
-    is_an_answer = kind in ANSWERS or kind not in KINDS
-    return (*CHANGES, *INQUIRIES) if is_an_answer else KINDS[kind]
+    is_an_answer = kind in ANSWERS or kind in OF_SIGNED_ANSWERS or kind not in KINDS
+    return (*_fits(kind), *INQUIRIES) if is_an_answer else KINDS[kind]

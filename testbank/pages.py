@@ -13,7 +13,7 @@ POLICY = (
 
 
 # The addresses that people open; all others are asked by programs.
-PEOPLES_PATHS = ("/acs/", "/fim/est3Dgate")
+PEOPLES_PATHS = ("/acs/", "/fim/est3Dgate", "/servlet/gt3dengine")
 # Laid on every answer that does not say otherwise itself.
 HEADERS = {
     "Content-Security-Policy": f"{POLICY}; form-action 'self'",

@@ -4,10 +4,10 @@ A difference can be planted into it, so that an acquirer's reconciliation has so
 """
 
 import datetime
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import NamedTuple, TextIO
+from typing import Any, NamedTuple, TextIO
 
 from django.db.models import Model
 
@@ -79,9 +79,12 @@ MOVED = (
 )
 
 
-def write(day: datetime.date, out: TextIO, *, wrong: str | None = None) -> int:
+def write(
+    day: datetime.date, out: TextIO, *, wrong: str | None = None, terminal: str | None = None
+) -> int:
     """Write the file of a day, whose end need not have come; return the number of its lines.
 
+    :param terminal: the number of one at the NestPay doors, whose bookings alone the file has then.
     :param wrong: a name of `ALTERATIONS`; exactly one difference of that kind is planted.
     :raises NothingToAlter: there is no line to plant it in.
     """
@@ -90,7 +93,8 @@ def write(day: datetime.date, out: TextIO, *, wrong: str | None = None) -> int:
     incoming.catch_up()
     out.write(",".join(COLUMNS) + "\n")
     count = 0
-    for line in _altered(_lines(day), wrong) if wrong else _lines(day):
+    lines = _of_terminal(day, terminal) if terminal else _lines(day)
+    for line in _altered(lines, wrong) if wrong else lines:
         out.write(f"{line}\n")
         count += 1
     return count
@@ -101,19 +105,39 @@ def _lines(day: datetime.date) -> Iterator[Line]:
         yield from _of(moved, day)
 
 
+def _of_terminal(day: datetime.date, terminal: str) -> Iterator[Line]:
+    """Return a terminal's lines: each is its own, and a refund is named by its order's reference.
+
+    The bank has no reference of a refund there, but a number of its own.
+    """
+    for moved in MOVED:
+        if moved.terms.endswith("authorization"):  # Transfers are the bank's, and no terminal's.
+            own = {f"{moved.terms}__merchant": terminal}
+            for line, order in _told(moved, day, own):
+                is_refund = moved.reference == "refund"
+                reference = f"{order}-{line.reference}" if is_refund else line.reference
+                yield replace(line, merchant="", reference=reference)
+
+
 def _of(moved: Moved, day: datetime.date) -> Iterator[Line]:
+    return (line for line, _order in _told(moved, day, moved.only))
+
+
+def _told(moved: Moved, day: datetime.date, only: Mapping[str, Any]) -> Iterator[tuple[Line, str]]:
+    """Return the lines of a day, each with the reference of the object that has its terms."""
     begin, end = days.beginning_of(day), days.beginning_of(day + datetime.timedelta(days=1))
     rows = moved.model._default_manager.filter(created_at__gte=begin, created_at__lt=end)
     columns = (
         "pk", f"{moved.reference}__reference", f"{moved.terms}__merchant",
-        f"{moved.terms}__currency", "amount",
+        f"{moved.terms}__currency", "amount", f"{moved.terms}__reference",
     )  # fmt: skip
-    told, last = rows.filter(**moved.only).order_by("pk").values_list(*columns), 0
+    told, last = rows.filter(**only).order_by("pk").values_list(*columns), 0
     while chunk := list(told.filter(pk__gt=last)[:CHUNK]):
-        for _pk, reference, merchant, currency, amount in chunk:
-            yield Line(
+        for _pk, reference, merchant, currency, amount, order in chunk:
+            line = Line(
                 day, moved.line_type, reference, merchant, currency, abs(amount), _value_date(day)
             )
+            yield line, order
         last = chunk[-1][0]
 
 

@@ -92,6 +92,16 @@ class CardholderChoice(TextChoices):
     CANCEL = "cancel"
 
 
+class TransactionKind(TextChoices):
+    """Kinds of transactions of the Garanti doors, by the protocol's own names."""
+
+    SALES = "sales"
+    PREAUTH = "preauth"
+    POSTAUTH = "postauth"
+    VOID = "void"
+    REFUND = "refund"
+
+
 class RiskLevel(TextChoices):
     NORMAL = "normal"
     ELEVATED = "elevated"

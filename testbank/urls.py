@@ -7,6 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import path
 
 from testbank import acs, transfer_views, views
+from testbank.garanti import views as garanti
 from testbank.nestpay import views as nestpay
 from testbank.refusals import refuse
 
@@ -38,6 +39,8 @@ urlpatterns = [
     path("acs/<str:transaction_id>/answer", acs.answer),
     path("fim/api", nestpay.api),
     path("fim/est3Dgate", nestpay.enter_gate),
+    path("VPServlet", garanti.api),
+    path("servlet/gt3dengine", garanti.enter_gate),
 ]
 
 

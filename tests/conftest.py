@@ -27,10 +27,11 @@ from tests.stage.client import ApiClient
 from tests.stage.deadly import BANK_WORKS_SECONDS
 from tests.stage.emptying import empty
 from tests.stage.factories import open_merchant
+from tests.stage.garanti.way import garanti_at, garanti_behind
 from tests.stage.key_change import KeyChange, change_key
 from tests.stage.kills import House, Installation
 from tests.stage.lengths import give_time, longest_first, require_parts, write_files
-from tests.stage.nestpay.way import nestpay_behind
+from tests.stage.nestpay.way import nestpay_at, nestpay_behind
 from tests.stage.notifier import Notifier, notifier_behind
 from tests.stage.oldbank.process import OldBank
 from tests.stage.oldbank.way import OldBankWay, old_bank_behind
@@ -45,6 +46,10 @@ from webhooks.delivery.http import sender
 # The first text that is not ASCII builds a table; no example may fail for that.
 hypothesis_settings.register_profile("service", deadline=None, derandomize=True)
 hypothesis_settings.load_profile("service")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    return through_pooler.has_none(collection_path, config) or None
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -235,6 +240,9 @@ def bank(
     elif door == both_banks.NESTPAY:
         with nestpay_behind() as way:
             yield way
+    elif door == both_banks.GARANTI:
+        with garanti_behind() as way:
+            yield way
     else:
         with bank_in_process() as transport:
             yield transport
@@ -295,6 +303,10 @@ def installation(
             old_bank.take_time(works_seconds=BANK_WORKS_SECONDS)
             stack.enter_context(old_bank_behind(old_bank))
             ours.repeats = False
+        elif at := {both_banks.NESTPAY: nestpay_at, both_banks.GARANTI: garanti_at}.get(door):
+            request.getfixturevalue("db")
+            stack.enter_context(at(ours.settings["TESTBANK_URL"]))
+            ours.repeats = ours.refunds_on_the_day = False
         stack.enter_context(override_settings(TESTBANK_URL=ours.settings["TESTBANK_URL"]))
         yield ours
 

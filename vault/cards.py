@@ -1,7 +1,9 @@
 """The door by which a card's number enters the vault; `vault.reveal` is the only way out."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
+
+from django.db.models import Q
 
 from core import ids, keyring, rows
 from core.cards import CardData
@@ -77,9 +79,35 @@ def known_fingerprints(card: SealedCard) -> tuple[str, ...]:
 
     That of the primary key is the first.
     """
-    known, primary = [card.fingerprint], keyring.ring().primaries[PURPOSE]
-    known += card.other_fingerprints or []
-    return tuple(sorted(known, key=lambda one: key_of_fingerprint(PURPOSE, one) != primary))
+    known = [card.fingerprint, *(card.other_fingerprints or [])]
+    return tuple(sorted(known, key=_is_not_primary))
+
+
+def same_cards(known: Collection[tuple[str, str]]) -> dict[str, list[str]]:
+    """Return by fingerprint all of its card's, that of the primary key first; one statement.
+
+    Of a card that was not given while both keys were there only the one is known. Costs no
+    statement while each is of the only key.
+
+    :param known: merchant and fingerprint of each card.
+    """
+    ring, found = keyring.ring(), {one: [one] for _merchant, one in known}
+    only = ring.names(PURPOSE)
+    if len(only) == 1 and all(key_of_fingerprint(PURPOSE, one) == only[0] for one in found):
+        return found
+    several = SealedCard.objects.filter(other_fingerprints__isnull=False).filter(
+        Q(merchant__in={merchant for merchant, _one in known}, fingerprint__in=found)
+        | Q(other_fingerprints__has_any_keys=list(found))
+    )
+    for first, others in several.values_list("fingerprint", "other_fingerprints").distinct():
+        card = {first, *(others or ())}
+        for one in card & found.keys():
+            found[one] = sorted(card.union(found[one]), key=_is_not_primary)
+    return found
+
+
+def _is_not_primary(fingerprint: str) -> bool:
+    return key_of_fingerprint(PURPOSE, fingerprint) != keyring.ring().primaries[PURPOSE]
 
 
 def require_known_under(key_id: str) -> None:

@@ -12,7 +12,7 @@ from django.db import DatabaseError, connection
 from core import keyring
 from core.keyring import dates
 from core.keyring.file import content_of
-from vault import peers, sealed_rows
+from vault import peers, ring_history, sealed_rows
 
 log = structlog.get_logger(__name__)
 
@@ -32,14 +32,16 @@ def require_keys() -> None:
     Called before the process forks: the connection is closed again. The keys of hashes
     are not checked, for nothing that they made is made again without what it was made of.
 
-    :raises KeyRingError: the key ring is missing or unusable, lacks a key that rows use, or
-        has another one in its place.
+    :raises KeyRingError: the key ring is missing or unusable, lacks a key that rows use, has
+        another one in its place, or is older than steps of the audit log.
     """
     ring = keyring.ring()
     try:
         used = _used_key_ids()
         wrong = sorted(key for key in used & ring.key_ids if not _is_right(ring, key))
         missing = [(key, peers.holders(key)) for key in sorted(used - ring.key_ids)]
+        if not missing:
+            ring_history.require_current(ring, peers.here())
     except DatabaseError as error:
         # Down, or not migrated yet: that is told to every request, and is no reason to stop.
         log.warning("keys_in_use_not_checked", error=type(error).__name__)

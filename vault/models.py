@@ -1,6 +1,7 @@
 import json
 from collections.abc import Mapping
 
+from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models import Q
 
@@ -41,6 +42,12 @@ class SealedCard(models.Model):
             ),
             models.Index(
                 fields=["key_id", "token"], condition=Q(sealed__isnull=False), name="cards_by_key"
+            ),
+            # Empty unless the fingerprints' key was changed.
+            GinIndex(
+                fields=["other_fingerprints"],
+                condition=Q(other_fingerprints__isnull=False),
+                name="cards_under_several_keys",
             ),
         ]
         constraints = [

@@ -79,6 +79,18 @@ def require_sealing_with(key_id: str) -> None:
         )
 
 
+def require_lost(key_id: str) -> None:
+    """Refuse to give a key up that a living process has: its host has a newer key ring.
+
+    :raises KeyRingError: a living process has the key.
+    """
+    if holding := living().filter(key_ids__contains=[key_id]):
+        raise KeyRingError(
+            f"{key_id} is not lost: {named(holding)} have it. Bring the key ring of their hosts "
+            f"here. If its file is gone there too, stop them first. {SILENT}"
+        )
+
+
 def _used(process: Any, purpose: str | None) -> str:
     ours = [name for name in process.purpose_key_ids if keyring.purpose_of(name) == purpose]
     return str(ours[0] if ours and purpose else process.primary_key_id)

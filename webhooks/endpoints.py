@@ -268,7 +268,7 @@ def _disable(endpoint: Endpoint) -> None:
     endpoint.status = Endpoint.Status.DISABLED
     endpoint.replay_xid = endpoint.replay_since = None
     # A merchant who disables a failing endpoint needs no mail about it.
-    endpoint.mail_due_at = None
+    _forget_trouble(endpoint)
     endpoint.save()
     _cancel_pending_if_few(endpoint)
     transaction.on_commit(wakeups.wake)
@@ -290,7 +290,11 @@ def _enable(endpoint: Endpoint) -> None:
     stopping.stop(endpoint)
     endpoint.status = Endpoint.Status.ENABLED
     endpoint.failures_in_a_row = 0
-    endpoint.mail_due_at = None
+    _forget_trouble(endpoint)
+
+
+def _forget_trouble(endpoint: Endpoint) -> None:
+    endpoint.mail_due_at = endpoint.troubled_at = endpoint.trouble_mailed_at = None
 
 
 def _has_many(lanes: QuerySet[Lane]) -> bool:

@@ -1,11 +1,16 @@
 """Filters and sort keys of the lists of events, endpoints and deliveries (contract 7)."""
 
-from django import forms
 from django.db.models import Exists, OuterRef, Q
-from django_filters import Filter
 
-from core.rest.components import Choices, Shape
-from core.rest.filters import EXACT, Filters, ObjectIdFilter, Rows, of_the_merchant
+from core.rest.components import Choices
+from core.rest.filters import (
+    EXACT,
+    Filters,
+    ObjectIdFilter,
+    Rows,
+    TrueOrFalseFilter,
+    of_the_merchant,
+)
 from core.rest.lists import ListSpec
 from core.rest.parts import Parts
 from events.filters import EventFilters, EventTypeFilter
@@ -31,20 +36,6 @@ TRIGGER = Choices(
         Delivery.Trigger.REPLAY: "You asked for what the endpoint had missed.",
     },
 )
-MEANINGS = {"true": True, "false": False}
-
-
-class TrueOrFalse(forms.Field):
-    shape: Shape = {"type": "boolean"}
-
-    def clean(self, value: str) -> bool:
-        if value not in MEANINGS:
-            raise forms.ValidationError("Must be true or false.")
-        return MEANINGS[value]
-
-
-class DeliveredFilter(Filter):
-    field_class = TrueOrFalse
 
 
 def _delivered(rows: Rows, _name: str, wanted: bool) -> Rows:
@@ -54,7 +45,7 @@ def _delivered(rows: Rows, _name: str, wanted: bool) -> Rows:
 
 
 class DeliveredEventFilters(EventFilters):
-    delivery_success = DeliveredFilter(method=_delivered)
+    delivery_success = TrueOrFalseFilter(method=_delivered)
 
     def parts(self, rows: Rows) -> Parts | None:
         # Few events were not delivered, and their deliveries find them.

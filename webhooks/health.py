@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db import connection
 from django.db.models import BooleanField
@@ -10,11 +10,12 @@ from django.db.models.expressions import RawSQL
 
 from core import clock
 from merchants.models import Merchant
+from webhooks.delivery.outcomes import DELAYS_SECONDS
 from webhooks.models import Endpoint
 
 # The attempts of an endpoint that are looked at, the newest ones: a million cost no more.
 LOOKED_AT = 2_000
-MISSED_MAX = 10_000
+MISSED_MAX = WAITING_MAX = 10_000
 SPAN = timedelta(hours=24)
 
 # An array, and the endpoint in the order: else PostgreSQL walks all deliveries by their id for an
@@ -107,3 +108,106 @@ def has_answered(merchant: Merchant) -> RawSQL:
 
 def _without_a_guess(health: Health) -> Health:
     return health._replace(missed_since=None) if health.is_missed_capped else health
+
+
+class Hour(NamedTuple):
+    """An endpoint's attempts of one hour, counted back from now.
+
+    :param ago: in hours, 23 to 0.
+    """
+
+    ago: int
+    tried: int
+    succeeded: int
+
+    @property
+    def failed(self) -> int:
+        return self.tried - self.succeeded
+
+
+BY_HOUR = """
+SELECT asked.id, floor(extract(epoch FROM %(now)s - attempted_at) / 3600)::int AS ago,
+    count(*), count(*) FILTER (WHERE status = 'succeeded')
+FROM unnest(%(endpoints)s::text[]) AS asked (id)
+CROSS JOIN LATERAL (
+    SELECT attempted_at, status FROM webhooks_delivery WHERE endpoint_id = ANY(ARRAY[asked.id])
+    ORDER BY endpoint_id DESC, id DESC LIMIT %(looked_at)s
+) AS newest
+WHERE attempted_at > %(since)s AND attempted_at <= %(now)s
+GROUP BY 1, 2
+"""
+
+
+def by_hour(endpoints: Sequence[Endpoint]) -> dict[str, list[Hour]]:
+    """Return the attempts of the last 24 hours by the hour, among the newest 2,000 of each."""
+    now = clock.now()
+    values: dict[str, Any] = {
+        "endpoints": [endpoint.id for endpoint in endpoints],
+        "now": now,
+        "since": now - SPAN,
+        "looked_at": LOOKED_AT,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(BY_HOUR, values)
+        found = {(row[0], row[1]): row[2:] for row in cursor.fetchall()}
+    return {
+        endpoint.id: [
+            Hour(ago, *found.get((endpoint.id, ago), (0, 0))) for ago in range(23, -1, -1)
+        ]
+        for endpoint in endpoints
+    }
+
+
+class Waiting(NamedTuple):
+    """The events that wait for an endpoint which does not answer.
+
+    :param number: of events; of those beyond 10,000 objects, none.
+    :param is_capped: more may wait than were counted.
+    :param ends_at: about when the tenth attempt of the first one fails, after which nothing more
+        is sent (movable clock); None if it is not known.
+    """
+
+    number: int
+    is_capped: bool
+    ends_at: datetime | None
+
+
+# By the number of the attempt that is to come: the seconds from it to the tenth.
+UNTIL_THE_LAST = [sum(DELAYS_SECONDS[before:]) for before in range(len(DELAYS_SECONDS) + 1)]
+
+WAITING = """
+SELECT asked.id, lanes.count, lanes.number > %(most)s, open.ends_at
+FROM unnest(%(endpoints)s::text[]) AS asked (id)
+CROSS JOIN LATERAL (
+    SELECT coalesce(sum(open_count), 0)::int AS count, count(*) AS number
+    FROM (
+        SELECT open_count FROM webhooks_lane
+        WHERE endpoint_id = asked.id AND NOT is_resend LIMIT %(most)s + 1
+    ) AS few
+) AS lanes
+CROSS JOIN LATERAL (
+    SELECT min(scheduled_at + make_interval(secs => (%(rest)s::int[])[attempt])) AS ends_at
+    FROM (
+        SELECT scheduled_at, attempt FROM webhooks_delivery
+        WHERE endpoint_id = asked.id AND status = 'pending' AND trigger <> 'resend'
+        LIMIT %(most)s + 1
+    ) AS few
+) AS open
+"""
+
+
+def waiting(endpoints: Sequence[Endpoint]) -> dict[str, Waiting]:
+    """Return the events that wait for endpoints, by their ids; one statement for all."""
+    values: dict[str, Any] = {
+        "endpoints": [endpoint.id for endpoint in endpoints],
+        "rest": UNTIL_THE_LAST,
+        "most": WAITING_MAX,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(WAITING, values)
+        found = {row[0]: Waiting(*row[1:]) for row in cursor.fetchall()}
+    # Of some of the lanes the first to end is a guess.
+    return {
+        endpoint_id: one._replace(ends_at=None) if one.is_capped else one
+        for endpoint_id, one in found.items()
+    }

@@ -36,9 +36,13 @@ class Endpoint(models.Model):
     # Events that were missed before this moment are not replayed; null for no such bound.
     replay_since = models.DateTimeField(null=True)
     failures_in_a_row = models.PositiveIntegerField(default=0)
+    # Since when it is in trouble: an event's fourth attempt failed, and nothing succeeded since.
+    troubled_at = models.DateTimeField(null=True)
+    # The trouble that was mailed last: one that comes and goes is mailed once a day.
+    trouble_mailed_at = models.DateTimeField(null=True)
     # After a slow answer: until then (real time) the endpoint shares the slots of degraded ones.
     slow_until = models.DateTimeField(null=True)
-    # When to try to send the mail about `failing` (real time); null if no mail is owed.
+    # When to try to send the mail about trouble or `failing` (real time); null if no mail is owed.
     mail_due_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField()
     deleted_at = models.DateTimeField(null=True)

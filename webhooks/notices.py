@@ -1,35 +1,34 @@
-"""Mails to merchants about endpoints that became `failing` (contract 9)."""
+"""Mails to merchants about endpoints that are in trouble, or became `failing` (contract 9)."""
 
 from datetime import datetime, timedelta
-from smtplib import SMTPException
+from typing import Any
 
-import structlog
 from django.conf import settings
-from django.core.mail import get_connection
 from django.db import transaction
 from django.db.models import Q
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from core import local_days
 from merchants import notices
+from webhooks import health
 from webhooks.models import Delivery, Endpoint
 
 # A process that takes a mail has this long to send it before another one tries (real time).
 LEASE = timedelta(minutes=10)
 SUBJECT = _("Your webhook endpoint is failing")
 TEMPLATE = "webhooks/failing.txt"
+IN_TROUBLE, TROUBLE_TEMPLATE = _("Your webhook endpoint does not answer"), "webhooks/trouble.txt"
 COUNT_MAX = 10_000
-
-log = structlog.get_logger(__name__)
 
 
 def send_due() -> int:
     """Send the due mails and return how many the mail server took.
 
-    Each time that an endpoint becomes `failing`, each address of its merchant's that wants such
-    notices gets one mail. Mails that the server refuses are tried again after ten minutes. After a
-    crash between sending them and writing that down they are sent twice.
+    Each time that an endpoint gets into trouble or becomes `failing`, each address of its
+    merchant's that wants such notices gets one mail. Mails that the server refuses are tried again
+    after ten minutes. After a crash between sending them and writing that down they are sent twice.
     """
     sent = 0
     while (endpoint := _take()) is not None:
@@ -53,14 +52,11 @@ def _send(endpoint: Endpoint) -> int:
     """Send an endpoint's mails with no transaction open; return how many the server took."""
     leased_until = endpoint.mail_due_at
     readers = notices.readers(endpoint.merchant, notices.MailKind.ENDPOINT_FAILING)
-    mails = [*notices.written(_letter(endpoint), readers)]
-    try:
-        sent = get_connection().send_messages(mails) if mails else 0
-    except (SMTPException, OSError) as problem:
-        log.warning("mail_not_sent", endpoint=endpoint.id, reason=type(problem).__name__)
-        return 0
-    _note_sent(endpoint, leased_until)
-    return sent
+    mails = notices.written(_letter(endpoint), readers)
+    sent = [notices.post(mail, endpoint=endpoint.id) for mail in mails]
+    if all(sent):
+        _note_sent(endpoint, leased_until)
+    return sum(sent)
 
 
 def _note_sent(endpoint: Endpoint, leased_until: datetime | None) -> None:
@@ -70,14 +66,20 @@ def _note_sent(endpoint: Endpoint, leased_until: datetime | None) -> None:
 
 def _letter(endpoint: Endpoint) -> notices.Letter:
     page = reverse("panel:endpoint", args=[endpoint.merchant_id, endpoint.id])
-    facts = {
+    facts: dict[str, Any] = {
         "endpoint": endpoint,
         "base_url": settings.BASE_URL,
         "page": f"{settings.PANEL_URL}{page}",
         "error": _last_error(endpoint),
-        "stopped": _stopped(endpoint),
     }
-    return notices.Letter(SUBJECT, TEMPLATE, facts)
+    if endpoint.status == Endpoint.Status.FAILING:
+        facts["stopped"] = _stopped(endpoint)
+        return notices.Letter(SUBJECT, TEMPLATE, facts)
+    waiting = health.waiting([endpoint])[endpoint.id]
+    facts["waiting"] = f"{health.WAITING_MAX}+" if waiting.is_capped else waiting.number
+    if waiting.ends_at:
+        facts["ends_at"] = local_days.shown(waiting.ends_at, endpoint.merchant.timezone)
+    return notices.Letter(IN_TROUBLE, TROUBLE_TEMPLATE, facts)
 
 
 def _last_error(endpoint: Endpoint) -> str:

@@ -11,7 +11,7 @@ import structlog
 from django.db import DatabaseError, transaction
 from django.db.models import QuerySet
 
-from acquirers import exchanges, slots
+from acquirers import exchanges, refused_requests, slots
 from acquirers.conversation import answers, leases, resuming
 from acquirers.conversation.kinds import Effect, Facts, Kind, Said
 from acquirers.conversation.models import InDoubt
@@ -130,6 +130,8 @@ def settled(
     row, known = facts.row, facts.known
     if facts.spoken:
         exchanges.record_all(facts.spoken, outcome)  # Of the row as it was asked about.
+    if outcome.judged or outcome.after:
+        refused_requests.count(outcome)
     if not facts.is_open:
         if not facts.is_followed:
             idempotency.finish()

@@ -37,6 +37,7 @@ class Migration(migrations.Migration):
                 ("brands", core.fields.JSONField(default=list)),
                 ("shown_values", core.fields.JSONField(default=dict)),
                 ("sealed", models.BinaryField(null=True)),
+                ("refused_in_a_row", models.PositiveIntegerField(default=0)),
                 ("created_at", models.DateTimeField()),
                 (
                     "merchant",

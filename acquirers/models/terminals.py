@@ -33,6 +33,8 @@ class Terminal(models.Model):
     shown_values = JSONField(default=dict)
     # Its secrets: a JSON object of texts; null if it needs none.
     sealed = SealedField(null=True)
+    # Requests that its acquirer refused since it last took one (`acquirers.refused_requests`).
+    refused_in_a_row = models.PositiveIntegerField(default=0)
     created_at = models.DateTimeField()
 
     class Meta:

@@ -2,26 +2,33 @@
 
 from dataclasses import dataclass, field
 
+from acquirers.bank_days import DAY_ENDS
 from acquirers.models import Terminal
-from acquirers.set_up import ADDRESS, PASSWORD, Field
+from acquirers.set_up import (
+    ACCEPTS_ATTEMPTED,
+    API_URL,
+    GATE_URL,
+    PASSWORD,
+    TIMEOUT_SECONDS,
+    YES,
+    Field,
+)
 from acquirers.terminals import credentials_of
 
 # The bank charges in a call of ours after the payer's return, or by itself before it.
 OURS, BANKS = "3d", "3d_pay"
-YES, NO = "yes", "no"
 
 FIELDS = (
-    Field("api_url", form=ADDRESS),
-    Field("gate_url", form=ADDRESS),
+    API_URL,
+    GATE_URL,
     Field("model", form=f"{OURS}|{BANKS}", default=OURS),
     Field("client_id", form=r"[0-9]{1,15}"),
     Field("user"),
     Field("password", is_secret=True, form=PASSWORD),
     Field("store_key", is_secret=True, form=PASSWORD),
-    # Whether the contract allows payers whose issuer has answered for them (mdStatus 2 to 4).
-    Field("accepts_attempted", form=f"{YES}|{NO}", default=NO),
-    # Below the 45 seconds that a request has.
-    Field("timeout_seconds", form=r"[1-9]|[1-3][0-9]|40", is_required=False),
+    ACCEPTS_ATTEMPTED,
+    TIMEOUT_SECONDS,
+    DAY_ENDS,
 )
 
 

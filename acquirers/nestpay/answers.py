@@ -6,14 +6,14 @@ One that contradicts itself, or is about another order, proves nothing.
 import re
 from collections.abc import Mapping
 
+from acquirers import issuer_codes
 from acquirers.calls import Course
 from acquirers.gateway import Order
+from acquirers.issuer_codes import Meaning
 from acquirers.nestpay import codes
-from acquirers.nestpay.codes import Meaning
 from acquirers.outcomes import Answer, Exchange, Outcome
 from acquirers.wire import Received, xml
 
-CONTENT_TYPES = ("text/xml", "application/xml")
 ISO_CODE = re.compile(r"[0-9][0-9A-Z]")
 FORMS = {
     "AuthCode": re.compile(r"[0-9A-Za-z]{0,12}"),
@@ -47,9 +47,7 @@ def elements(received: Received) -> dict[str, str]:
 
     :raises xml.Unreadable: it is no answer, or an element is missing or has another form.
     """
-    if received.content_type.partition(";")[0].strip().lower() not in CONTENT_TYPES:
-        raise xml.Unreadable("It is no XML.")
-    root = xml.read(received.content)
+    root = xml.received(received)
     if root.tag != "CC5Response":
         raise xml.Unreadable("It is no answer.")
     told = _merged(xml.texts(root, apart=("Extra",)), *map(xml.texts, root.findall("Extra")))
@@ -98,10 +96,10 @@ def _merged(plain: dict[str, str], *extras: dict[str, str]) -> dict[str, str]:
 def _meaning(told: Mapping[str, str]) -> Meaning:
     code, error = told["ProcReturnCode"], told.get("ERRORCODE", "")
     match told["Response"]:
-        case "Approved" if code == codes.APPROVED and not error:
+        case "Approved" if code == issuer_codes.APPROVED and not error:
             return Meaning(Answer.APPROVED)
         case "Declined" if error in ("", f"ISO8583-{code}"):
-            return codes.of_decline(code)
+            return issuer_codes.of_decline(code)
         case "Error" if code == codes.OF_THE_GATEWAY:
             return codes.of_error(error)
-    return codes.UNKNOWN
+    return issuer_codes.UNKNOWN

@@ -6,8 +6,8 @@ from acquirers import messages
 from acquirers.gateway import AuthorizationRequest, Order
 from acquirers.nestpay.access import Access
 from acquirers.wire import xml
+from acquirers.wire.xml import Elements
 
-Elements = Mapping[str, str | Mapping[str, str]]
 # The card itself is in the first of them.
 PROOF = {
     "Number": "md",
@@ -25,7 +25,8 @@ def document(order: Order, access: Access, elements: Elements, *, kind: str | No
     """
     head = {"Name": access.user, "Password": access.password, "ClientId": access.client_id}
     named = {"Type": kind, "OrderId": order.reference} if kind else {"OrderId": order.reference}
-    return xml.write("CC5Request", {**head, **named, **elements})
+    message = {**head, **named, **elements}
+    return xml.write("CC5Request", message, encoding="ISO-8859-9")
 
 
 def payment(request: AuthorizationRequest) -> dict[str, str]:
@@ -60,5 +61,5 @@ def _proof(proof: Mapping[str, str]) -> dict[str, str]:
 
 def _card(request: AuthorizationRequest) -> dict[str, str]:
     card = messages.revealed(request.sealed)
-    told = {"Number": card.number, "Expires": f"{card.exp_month:02d}/{card.exp_year % 100:02d}"}
+    told = {"Number": card.number, "Expires": "/".join(messages.expiry(card))}
     return {**told, "Cvv2Val": request.cvc} if request.cvc else told

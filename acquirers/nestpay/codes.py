@@ -4,34 +4,14 @@ A code that is not in it proves nothing: the bank has to be asked.
 """
 
 import re
-from typing import NamedTuple
 
-from acquirers.declines import AUTHENTICATION_REQUIRED, BY_RESPONSE_CODE
+from acquirers.issuer_codes import UNKNOWN, Meaning
 from acquirers.outcomes import Answer, Reason
 
-
-class Meaning(NamedTuple):
-    """The answer that a code stands for, and the reason, where the payment itself is the cause."""
-
-    answer: Answer
-    reason: Reason | None = None
-
-
-UNKNOWN = Meaning(Answer.UNKNOWN)
-APPROVED = "00"
 # In the place of a network's code: the gateway itself refused.
 OF_THE_GATEWAY = "99"
 # No refusal: the bank's host gave no answer, and the bank is reversing.
 HOST_WAS_SILENT = "92"
-# ISO 8583: the issuer's no.
-REFUSALS = frozenset({
-    *BY_RESPONSE_CODE,
-    "01", "03", "04", "06", "07", "13", "15", "33", "36", "37", "52", "53", "55", "59", "61", "62",
-    "63", "75", "78",
-})  # fmt: skip
-DEMANDS = frozenset(
-    code for code, decline in BY_RESPONSE_CODE.items() if decline is AUTHENTICATION_REQUIRED
-)
 # The gateway refused before it asked its host, so that nothing was done: by these numbers, but for
 # those of `BY_ERROR` and the first five, which may come later.
 BEFORE_THE_HOST = re.compile(r"CORE-(?!100[1-5])(?:1[0-9]{3}|2[01256][0-9]{2})")
@@ -84,10 +64,3 @@ def of_error(code: str) -> Meaning:
     if code in BY_ERROR:
         return BY_ERROR[code]
     return Meaning(Answer.NOT_CHARGED) if BEFORE_THE_HOST.fullmatch(code) else UNKNOWN
-
-
-def of_decline(code: str) -> Meaning:
-    """Return the meaning of the issuer's code, ISO 8583."""
-    if code in DEMANDS:
-        return Meaning(Answer.AUTHENTICATION_REQUIRED)
-    return Meaning(Answer.DECLINED) if code in REFUSALS else UNKNOWN

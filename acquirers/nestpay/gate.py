@@ -8,13 +8,13 @@ import re
 import secrets
 from collections.abc import Mapping
 
-from django.utils.translation import get_language
-
 from acquirers import messages, returned_forms
 from acquirers.gateway import AuthenticationRequest, Order
 from acquirers.nestpay import hashes
 from acquirers.nestpay.access import OURS, Access
 from acquirers.three_d_secure import (
+    ATTEMPTED,
+    FULL,
     AskTheBank,
     Authenticated,
     AuthenticationProof,
@@ -23,8 +23,6 @@ from acquirers.three_d_secure import (
     Return,
 )
 
-FULL, ATTEMPTED = "1", ("2", "3", "4")
-NAME = re.compile(r"[!-~]{1,64}")
 PROOF = {
     "md": re.compile(r"[!-~]{1,512}"),
     "xid": re.compile(r"[!-~]{1,64}"),
@@ -41,6 +39,7 @@ def form(request: AuthenticationRequest, access: Access) -> dict[str, str]:
     :raises wire.NotSent: the card does not open, or the bank has no such currency.
     """
     order, card = request.order, messages.revealed(request.sealed)
+    month, year = messages.expiry(card)
     fields = {
         "clientid": access.client_id,
         "storetype": access.model,
@@ -50,14 +49,14 @@ def form(request: AuthenticationRequest, access: Access) -> dict[str, str]:
         "okUrl": request.callback_url,
         "failUrl": request.callback_url,
         "rnd": secrets.token_hex(10),
-        "lang": "tr" if (get_language() or "").startswith("tr") else "en",
+        "lang": messages.language(),
         "currency": messages.numeric(order.currency),
         "taksit": messages.installments(order.installments),
         "TranType": "Auth" if request.capture else "PreAuth",
         "hashAlgorithm": hashes.VERSION,
         "pan": card.number,
-        "Ecom_Payment_Card_ExpDate_Month": f"{card.exp_month:02d}",
-        "Ecom_Payment_Card_ExpDate_Year": f"{card.exp_year % 100:02d}",
+        "Ecom_Payment_Card_ExpDate_Month": month,
+        "Ecom_Payment_Card_ExpDate_Year": year,
         "cv2": request.cvc or "",
     }
     return {**fields, "hash": hashes.of(fields, access.store_key)}
@@ -69,7 +68,7 @@ def read(order: Order, raw: bytes, content_type: str, access: Access) -> Return:
     :raises Forged: it is not the bank's answer about this order.
     """
     fields = returned_forms.read(raw, content_type, encoding=hashes.BYTES)
-    _require_plain_names(fields)
+    returned_forms.require_plain_names(fields)
     if fields.get("oid", order.reference) != order.reference:
         raise Forged("The answer is about another order.")
     if "mdStatus" not in fields:
@@ -79,13 +78,6 @@ def read(order: Order, raw: bytes, content_type: str, access: Access) -> Return:
     if fields.get("storetype") != OURS:
         return AskTheBank()  # The bank may have charged by itself.
     return _authentication(fields, access)
-
-
-def _require_plain_names(fields: Mapping[str, str]) -> None:
-    if not all(NAME.fullmatch(name) for name in fields):
-        raise Forged("A name is none that the bank gives.")
-    if len({name.lower() for name in fields}) != len(fields):
-        raise Forged("A field came twice.")
 
 
 def _require_signed(fields: Mapping[str, str], order: Order, access: Access) -> None:

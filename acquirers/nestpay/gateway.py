@@ -3,13 +3,13 @@
 No request is idempotent there, so that nothing is sent again: the order's history is asked for.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import requests
 
-from acquirers import calls, standings, wire
+from acquirers import bank_days, calls, standings, wire
 from acquirers.calls import Course
 from acquirers.gateway import (
     AuthenticationRequest,
@@ -18,21 +18,21 @@ from acquirers.gateway import (
     IssuerFacts,
     Order,
     SoughtRefund,
-    StatementLine,
 )
 from acquirers.models import Terminal
-from acquirers.nestpay import access, answers, bodies, codes, gate, histories
+from acquirers.nestpay import access, answers, bodies, codes, gate, histories, settlement
 from acquirers.nestpay.access import access_of
-from acquirers.noticed import Notice
 from acquirers.outcomes import Answer, OperationKind, Outcome, Standing
+from acquirers.paper import OnPaper
+from acquirers.settlement import Reader
 from acquirers.terminals import CredentialsUnreadable
-from acquirers.three_d_secure import AskTheBank, Form, FormPost, Redirect, Return
-from core import local_days, urls
+from acquirers.three_d_secure import AskTheBank, Form, FormPost, Redirect, Return, form_to
+from acquirers.wire import xml
 
 XML = "text/xml"
 
 
-class NestPayGateway:
+class NestPayGateway(OnPaper):
     """The way to each bank of this protocol; hosts and passwords are the terminal's."""
 
     fields = access.FIELDS
@@ -45,6 +45,7 @@ class NestPayGateway:
         refunds_have_names=False,
     )
     built_in_bins: Mapping[str, IssuerFacts] = {}
+    settlement_reader: Reader | None = staticmethod(settlement.read)
 
     def __init__(self) -> None:
         self.session: requests.Session = wire.new_session()
@@ -69,8 +70,7 @@ class NestPayGateway:
             gate_url = access_of(request.order.terminal).gate_url
         except CredentialsUnreadable:
             return None
-        host = urls.parse(gate_url)
-        return FormPost(gate_url, (f"{host.scheme}://{host.host}:{host.port}",))
+        return form_to(gate_url)
 
     def handoff(self, request: AuthenticationRequest, url: str) -> Form | None:
         """Make the form with the card; None if card or credentials do not open."""
@@ -102,15 +102,16 @@ class NestPayGateway:
             outcome = replace(named, after=outcome)
         if outcome.exchange.code not in codes.NOTHING_TO_VOID:
             return outcome
-        return _told_apart(outcome, self.inquire(order))
+        history = self.inquire(order)
+        is_taken = any(one.deed is OperationKind.CAPTURE for one in history.operations)
+        return standings.refused_void(outcome, history, is_settled=is_taken)
 
     def voidable_until(self, terminal: Terminal, captured_at: datetime) -> datetime | None:
-        """Return the next midnight in Istanbul, though each bank closes its day at its own hour.
+        """Return the next end of the bank's day: the hour is the terminal's, else midnight.
 
         A void that comes too late is `SETTLED`, and a refund that comes too early `DAY_OPEN`.
         """
-        tomorrow = local_days.of(captured_at, histories.ISTANBUL) + timedelta(days=1)
-        return local_days.begins(tomorrow, histories.ISTANBUL)
+        return bank_days.end_after(terminal, captured_at)
 
     def refund(self, order: Order, *, reference: str, amount: int) -> Outcome:
         """Give captured money back; sent again, it is given back again."""
@@ -119,24 +120,6 @@ class NestPayGateway:
     def inquire_refund(self, order: Order, *, sought: SoughtRefund) -> Standing:
         """Ask for the history: it has all refunds of the order, without our names."""
         return self.inquire(order)
-
-    def notices(self, terminal: Terminal, *, after: int, limit: int = 200) -> list[Notice] | None:
-        """Return None: these banks give no notice."""
-        return None
-
-    def submit_evidence(
-        self, order: Order, *, dispute: str, number: int, evidence: Mapping[str, str]
-    ) -> Outcome:
-        """Refuse: these banks take evidence on paper."""
-        return Outcome(Answer.NOT_CHARGED)
-
-    def accept_dispute(self, order: Order, *, dispute: str) -> Outcome:
-        """Refuse: these banks take answers on paper."""
-        return Outcome(Answer.NOT_CHARGED)
-
-    def end_inquiry(self, order: Order, *, dispute: str) -> Outcome:
-        """Refuse: these banks take answers on paper."""
-        return Outcome(Answer.NOT_CHARGED)
 
     def inquire(self, order: Order) -> Standing:
         """Ask for the whole history of the order."""
@@ -149,11 +132,7 @@ class NestPayGateway:
 
         return calls.ask(order.terminal, send, read)
 
-    def statement(self, terminal: Terminal, *, after: str = "") -> Iterator[StatementLine] | None:
-        """Return None: the protocol has no list of orders."""
-        return None
-
-    def _change(self, order: Order, kind: str, elements: Callable[[], bodies.Elements]) -> Outcome:
+    def _change(self, order: Order, kind: str, elements: Callable[[], xml.Elements]) -> Outcome:
         def send(seconds: float) -> wire.Received:
             return self._send(order, elements(), seconds, kind=kind)
 
@@ -163,19 +142,8 @@ class NestPayGateway:
         return calls.change(order.terminal, send, read)
 
     def _send(
-        self, order: Order, elements: bodies.Elements, seconds: float, *, kind: str | None = None
+        self, order: Order, elements: xml.Elements, seconds: float, *, kind: str | None = None
     ) -> wire.Received:
         way = access_of(order.terminal)
         body = bodies.document(order, way, elements, kind=kind)
         return wire.post(self.session, way.api_url, body, XML, seconds=seconds)
-
-
-def _told_apart(refused: Outcome, history: Standing) -> Outcome:
-    """Return what "nothing to cancel" means: voided before, or settled; both answers are kept."""
-    known = standings.modification(history, OperationKind.VOID)
-    if known.answer in (Answer.APPROVED, Answer.LAPSED):
-        return replace(known, after=refused)
-    is_taken = any(one.deed is OperationKind.CAPTURE for one in history.operations)
-    if known.answer is Answer.NO_RECORD and is_taken:
-        return replace(refused, answer=Answer.SETTLED, after=known)
-    return replace(refused, after=known)

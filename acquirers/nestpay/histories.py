@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from datetime import UTC, date, datetime, time
 from typing import Any
 
-from acquirers import messages
+from acquirers import issuer_codes, messages
+from acquirers.bank_days import ISTANBUL
 from acquirers.calls import Course
 from acquirers.gateway import Order
 from acquirers.nestpay import answers, codes
@@ -16,7 +17,6 @@ from acquirers.outcomes import Answer, BankOperation, Finding, OperationKind, St
 from acquirers.wire import Received, xml
 from core import local_days
 
-ISTANBUL = "Europe/Istanbul"
 NO_RECORD = "No record found"
 NO_RECORD_CODES = ("05", "99")
 FIELDS = (
@@ -66,7 +66,7 @@ def _lines(told: Mapping[str, str], order: Order) -> list[Line]:
 
     :raises ValueError: they are not those that the answer counts, or one cannot be read.
     """
-    if (told["Response"], told["ProcReturnCode"]) != ("Approved", codes.APPROVED):
+    if (told["Response"], told["ProcReturnCode"]) != ("Approved", issuer_codes.APPROVED):
         return []
     names = {name for name in told if name.startswith("TRX") and name[3:].isdigit()}
     counted = [f"TRX{number}" for number in range(1, len(names) + 1)]
@@ -151,7 +151,9 @@ def _state(line: Line) -> Answer:
     # An error, or a refusal by a code that may be reversed yet, leaves it open.
     if line["status"] != "D" or line["code"] == codes.HOST_WAS_SILENT:
         return Answer.UNKNOWN
-    return Answer.AUTHENTICATION_REQUIRED if line["code"] in codes.DEMANDS else Answer.DECLINED
+    return (
+        Answer.AUTHENTICATION_REQUIRED if line["code"] in issuer_codes.DEMANDS else Answer.DECLINED
+    )
 
 
 def _operation(kind: OperationKind, state: Answer, line: Line) -> BankOperation:

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import requests
 
-from acquirers import calls, wire
+from acquirers import bank_days, calls, settlement, wire
 from acquirers.calls import Course
 from acquirers.gateway import (
     AuthenticationRequest,
@@ -33,12 +33,9 @@ from acquirers.sandbox import (
 )
 from acquirers.sandbox.access import access_of
 from acquirers.set_up import ADDRESS, PASSWORD, Field
+from acquirers.settlement import Reader
 from acquirers.terminals import CredentialsUnreadable
 from acquirers.three_d_secure import AskTheBank, Form, FormPost, Redirect, Return
-from core import local_days
-
-# The bank's day ends at midnight there.
-ISTANBUL = "Europe/Istanbul"
 
 
 class SandboxGateway:
@@ -56,6 +53,7 @@ class SandboxGateway:
         refunds_are_idempotent=True,
     )
     built_in_bins: Mapping[str, IssuerFacts] = cards.BUILT_IN_BINS
+    settlement_reader: Reader | None = staticmethod(settlement.read)
 
     def __init__(self) -> None:
         self.session: requests.Session = wire.new_session()
@@ -112,8 +110,7 @@ class SandboxGateway:
 
     def voidable_until(self, terminal: Terminal, captured_at: datetime) -> datetime | None:
         """Return the next midnight in Istanbul, when the bank closes its day."""
-        tomorrow = local_days.of(captured_at, ISTANBUL) + timedelta(days=1)
-        return local_days.begins(tomorrow, ISTANBUL)
+        return bank_days.end_after(terminal, captured_at)
 
     def refund(self, order: Order, *, reference: str, amount: int) -> Outcome:
         """Give captured money back; the same reference again counts as the same refund."""

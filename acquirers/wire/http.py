@@ -8,6 +8,7 @@ second charges a card twice or never.
 import http.client
 import io
 import socket
+import ssl
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -94,10 +95,13 @@ def new_session() -> requests.Session:
     """Return a session that keeps connections and never tries again by itself.
 
     It ignores proxies and .netrc of the environment, and connects to the bank's own address or, if
-    the installation has one (`ACQUIRER_PROXY_URL`), by its proxy.
+    the installation has one (`ACQUIRER_PROXY_URL`), by its proxy. It trusts the authorities of the
+    host's store, as webhooks do, and not the list that comes with `requests`.
     """
     session = requests.Session()
     session.trust_env = False
+    store = ssl.get_default_verify_paths()
+    session.verify = store.cafile or store.capath or True
     session.headers["Accept-Encoding"] = "identity"
     # A connection for each slot: beyond this number they are opened for one request, and closed
     # with a warning.

@@ -6,16 +6,31 @@ release in 2021; lxml is a library for far more than a bank's few elements.
 
 from collections.abc import Mapping
 from html import escape
+from typing import Union
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
-from acquirers.wire.http import ANSWER_MAX_BYTES
+from acquirers.wire.http import ANSWER_MAX_BYTES, Received
 
+CONTENT_TYPES = ("text/xml", "application/xml")
 DEPTH_MAX, ELEMENTS_MAX = 16, 2000
+
+# Texts by the names of their elements, or elements inside of one.
+Elements = Mapping[str, Union[str, "Elements"]]
 
 
 class Unreadable(ValueError):
     """The document is not what a bank answers. The text never repeats any of it."""
+
+
+def received(answer: Received) -> Element:
+    """Return the root element of a bank's answer.
+
+    :raises Unreadable: the bank does not call it XML, or it cannot be read.
+    """
+    if answer.content_type.partition(";")[0].strip().lower() not in CONTENT_TYPES:
+        raise Unreadable("It is no XML.")
+    return read(answer.content)
 
 
 def read(content: bytes, *, encoding: str | None = None) -> Element:
@@ -67,13 +82,16 @@ def texts(element: Element, *, apart: tuple[str, ...] = ()) -> dict[str, str]:
     return told
 
 
-def write(root: str, elements: Mapping[str, str | Mapping[str, str]]) -> bytes:
-    """Write elements in their order, in ASCII: whatever encoding is declared, it is read alike."""
-    document = f'<?xml version="1.0" encoding="ISO-8859-9"?>{_element(root, elements)}'
+def write(root: str, elements: Elements, *, encoding: str) -> bytes:
+    """Write elements in their order, in ASCII: whatever encoding is declared, it is read alike.
+
+    :param encoding: that the document declares.
+    """
+    document = f'<?xml version="1.0" encoding="{encoding}"?>{_element(root, elements)}'
     return document.encode("ascii", "xmlcharrefreplace")
 
 
-def _element(name: str, inside: str | Mapping[str, str | Mapping[str, str]]) -> str:
+def _element(name: str, inside: str | Elements) -> str:
     if isinstance(inside, str):
         return f"<{name}>{escape(inside, quote=False)}</{name}>"
     return f"<{name}>{''.join(_element(*one) for one in inside.items())}</{name}>"

@@ -20,6 +20,7 @@ from django.utils import timezone
 from audit.daily.models import DayDigest
 from core import clock, ids
 from core.keyring import ring
+from core.keyring.needs import Retired
 from core.snapshots import snapshot
 from merchants import audit_log
 from merchants.audit_chains import Head, Problem
@@ -185,6 +186,13 @@ def _rows(book: Book, day: date, *, is_first: bool) -> Iterator[str]:
 def _first_id(book: Book, day: date) -> str:
     milliseconds = max(0, (day - EPOCH).days * DAY_MILLISECONDS)
     return f"{PREFIX[book]}_{ids.base62(milliseconds, ids.TIME_CHARACTERS)}"
+
+
+def needed(key: Retired) -> Iterator[str]:
+    """Yield up to when digests of days are proved by a key of the audit log."""
+    made_by_then = key.retired_at + audit_log.CLOCKS_DIFFER
+    if DayDigest.objects.filter(made_at__lt=made_by_then).exists():
+        yield f"it proves the digests of days until {key.retired_at:%Y-%m-%d}"
 
 
 # --- Verified ---------------------------------------------------------------------------------

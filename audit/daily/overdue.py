@@ -1,7 +1,8 @@
 """Daily runs that did not happen, failed, were killed, or found something."""
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import date, datetime, timedelta
+from typing import NamedTuple
 
 from django.conf import settings
 from django.utils import timezone
@@ -17,10 +18,25 @@ Job, Status = DailyRun.Job, DailyRun.Status
 # So late the runs of a day may be done.
 GRACE = timedelta(hours=1)
 
+Newest = dict[tuple[DailyRun.Job, DailyRun.Status], DailyRun]
+
+
+class Trouble(NamedTuple):
+    """A job whose newest run a person has to look into.
+
+    :param day: the last day that the run is about.
+    :param begun_at: of the run, in real time; None if it did not happen.
+    """
+
+    job: DailyRun.Job
+    day: date
+    told: str
+    begun_at: datetime | None
+
 
 def sentences() -> list[str]:
     """Return a sentence for each thing that a person has to look into; none if all is well."""
-    said = [sentence for job in Job for sentence in _of(job)]
+    said = [f"{one.job}: {one.told}" for one in troubles()]
     if count := reading.open_differences():
         said.append(f"reconcile: {count} cases are open")
     said += [
@@ -41,21 +57,47 @@ def keys_due() -> list[str]:
         return [str(error)]
 
 
-def _of(job: DailyRun.Job) -> Iterator[str]:
+def troubles() -> list[Trouble]:
+    """Return what is wrong with the newest run of each job, in one statement."""
+    newest = _newest()
+    return [one for job in Job for one in _of(job, newest)]
+
+
+def _newest() -> Newest:
+    """Return the newest run of each job by how it ended."""
+    rows = DailyRun.objects.order_by("job", "status", "-day", "-id").distinct("job", "status")
+    if settings.SETTLEMENT_FILES:
+        # A terminal's file that a person has read makes up for no run of the whole bank's.
+        rows = rows.exclude(counts__has_key=runs.TERMINALS)
+    return {(Job(row.job), Status(row.status)): row for row in rows}
+
+
+def _of(job: DailyRun.Job, newest: Newest) -> Iterator[Trouble]:
     day = runs.day_due(late=GRACE)
-    done = runs.last_done(job)
+    done = newest.get((job, Status.DONE))
     if done is None or done.day < day:
-        yield f"{job}: the run of {day} {_how_it_ended(job, done)}"
+        last = _last_try(job, newest, done)
+        told = f"the run of {day} {_how_it_ended(last)}"
+        yield Trouble(job, day, told, last.begun_at if last else None)
     # The cases of reconciliation are told as they are now.
     elif done.findings and job != Job.RECONCILE:
-        yield f"{job}: {done.findings} findings in the run of {done.day}"
+        told = f"{done.findings} findings in the run of {done.day}"
+        yield Trouble(job, done.day, told, done.begun_at)
     elif job == Job.RECONCILE and done.counts.get("unread"):
-        yield f"{job}: {done.counts['unread']} lines of {done.day} could not be read"
+        told = f"{done.counts['unread']} lines of {done.day} could not be read"
+        yield Trouble(job, done.day, told, done.begun_at)
 
 
-def _how_it_ended(job: DailyRun.Job, done: DailyRun | None) -> str:
+def _last_try(job: DailyRun.Job, newest: Newest, done: DailyRun | None) -> DailyRun | None:
     since = done.day if done else runs.day_due() - timedelta(days=runs.LOOKED_BACK)
-    last = DailyRun.objects.filter(job=job, day__gt=since).order_by("-day", "-id").first()
+    tries = [
+        row for (of, status), row in newest.items()
+        if of == job and status != Status.DONE and row.day > since
+    ]  # fmt: skip
+    return max(tries, key=lambda row: (row.day, row.pk), default=None)
+
+
+def _how_it_ended(last: DailyRun | None) -> str:
     if last is None:
         return "did not happen"
     if last.status == Status.KILLED or runs.was_killed(last, timezone.now()):

@@ -14,6 +14,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from acquirers.models import Terminal
 from audit.daily.models import DailyRun
 from audit.reconciliation import reading
 from audit.reconciliation.reading import Reading
@@ -29,6 +30,8 @@ AGAIN_AFTER = timedelta(minutes=30)
 # Days in which a failed run is looked for where none ever ended well.
 LOOKED_BACK = 31
 CHUNK = 5000
+# Counted by a run that has read the file of one terminal alone.
+TERMINALS = "terminals"
 
 
 @dataclass(slots=True)
@@ -88,18 +91,24 @@ def recorded(run: DailyRun) -> Iterator[Result]:
     _end(run, Status.DONE, **facts)
 
 
-def reconciled(file: BinaryIO, *, days: Sequence[date] = ()) -> Reading:
+def reconciled(
+    file: BinaryIO, *, days: Sequence[date] = (), terminal: Terminal | None = None
+) -> Reading:
     """Read a bank's file in the name of a person, as a run of its own.
 
+    :param terminal: the one whose bookings alone the file has; it makes up for no day left out.
+    :raises NotSpoken: nothing here reads the files of the terminal's kind.
     :raises NotASettlementFile: the first line does not name the columns.
     :raises BeingRead: another reading is under way.
     """
     run = DailyRun.objects.create(job=Job.RECONCILE, day=day_due(), begun_at=timezone.now())
     with recorded(run) as result:
-        made = reading.read(file, days=days)
+        made = reading.read(file, days=days, terminal=terminal)
         add(result, made)
+        if terminal:
+            result.counts[TERMINALS] = 1
         result.day = made.days[-1] if made.days else None
-    if not made.unread:
+    if not made.unread and terminal is None:
         _narrow_left_out(made.days)
     return made
 
@@ -127,11 +136,6 @@ def add(result: Result, made: Reading) -> None:
     for name in ("lines", "unread", "opened", "closed"):
         result.counts[name] = result.counts.get(name, 0) + getattr(made, name)
     result.findings = result.counts["unread"] + reading.open_differences()
-
-
-def last_done(job: DailyRun.Job) -> DailyRun | None:
-    """Return the newest run of a job that ended well, by the day that it was about."""
-    return DailyRun.objects.filter(job=job, status=Status.DONE).order_by("-day", "-id").first()
 
 
 def last_of_beat(job: DailyRun.Job) -> DailyRun | None:

@@ -18,10 +18,10 @@ class DifferenceAdmin(ActingAdmin):
     """The cases of reconciliation, the newest first; an operator closes one with a reason."""
 
     list_display = (
-        "id", "kind", "type", "reference", "merchant", "day", "opened_at", "closed_at",
+        "id", "kind", "type", "reference", "terminal", "merchant", "day", "opened_at", "closed_at",
     )  # fmt: skip
     list_filter = (("closed_at", admin.EmptyFieldListFilter), "kind", "type")
-    list_select_related = ("merchant",)
+    list_select_related = ("merchant", "terminal")
     search_fields = ("=id", "=reference", "=merchant__id")
     show_full_result_count = False
     change_form_template = "admin/reconciliation/difference.html"
@@ -69,7 +69,9 @@ class DifferenceAdmin(ActingAdmin):
 class KeptLineAdmin(ReadOnlyAdmin):
     """The lines of banks' files that the next reading compares again."""
 
-    list_display = ("type", "reference", "day", "merchant_id", "currency", "amount")
+    list_display = (
+        "type", "reference", "day", "terminal_id", "merchant_id", "currency", "amount",
+    )  # fmt: skip
     list_filter = ("type",)
     search_fields = ("=reference",)
     show_full_result_count = False

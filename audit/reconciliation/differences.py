@@ -6,8 +6,10 @@ from typing import Any, NamedTuple
 import orjson
 from django.db import connection, transaction
 
+from acquirers.models import Terminal
 from audit.reconciliation.comparing import NO_DIFFERENCE
 from audit.reconciliation.models import Difference
+from audit.reconciliation.of_terminals import is_covered, is_same
 from cases import cases
 from core import clock, ids
 from core.errors import DomainError
@@ -15,14 +17,17 @@ from merchants import audit_log
 from merchants.models import Merchant, User
 
 CHUNK = 1000
+SAME = is_same("d.terminal_id", "f.terminal")
+COVERED = is_covered("d.terminal_id")
 # Open already, or the very same was closed by a person: the newest one of its kind tells.
-TO_OPEN = """
-    SELECT f.position, f.verdict, f.type, f.reference, f.day, m.id, f.bank::text, f.ours::text
+TO_OPEN = f"""
+    SELECT f.position, f.verdict, f.type, f.reference, f.day, m.id, f.terminal, f.bank::text,
+           f.ours::text
     FROM reconciled_otherwise f
     LEFT JOIN merchants_merchant m ON m.id = f.merchant
     LEFT JOIN LATERAL (
         SELECT d.closed_at, d.closed_by_id, d.bank, d.ours FROM reconciliation_difference d
-        WHERE (d.type, d.reference, d.kind) = (f.type, f.reference, f.verdict)
+        WHERE (d.type, d.reference, d.kind) = (f.type, f.reference, f.verdict) AND {SAME}
         ORDER BY d.closed_at DESC NULLS FIRST, d.id DESC LIMIT 1
     ) newest ON true
     WHERE f.position > %(after)s AND NOT f.verdict = ANY(%(no_difference)s)
@@ -31,43 +36,47 @@ TO_OPEN = """
               AND (newest.closed_by_id IS NULL
                    OR (newest.bank, newest.ours) IS DISTINCT FROM (f.bank, f.ours)))
     ORDER BY f.position LIMIT %(chunk)s
-"""
-FOLLOW = """
+"""  # noqa: S608
+FOLLOW = f"""
     UPDATE reconciliation_difference d SET bank = f.bank, ours = f.ours, day = f.day
     FROM reconciled_otherwise f
     WHERE d.closed_at IS NULL AND (d.type, d.reference, d.kind) = (f.type, f.reference, f.verdict)
-      AND (d.bank, d.ours, d.day) IS DISTINCT FROM (f.bank, f.ours, f.day)
-"""
+      AND {SAME} AND (d.bank, d.ours, d.day) IS DISTINCT FROM (f.bank, f.ours, f.day)
+"""  # noqa: S608
 # One that a restored copy lacks has no day of the bank's.
 # The file has the booking, or speaks for its day; that a line is there once, only its file tells.
-AGREED = """
+AGREED = f"""
     UPDATE reconciliation_difference d SET closed_at = %(now)s
     WHERE d.closed_at IS NULL
       AND NOT EXISTS (
           SELECT FROM reconciled_otherwise f
-          WHERE (f.type, f.reference, f.verdict) = (d.type, d.reference, d.kind)
+          WHERE (f.type, f.reference, f.verdict) = (d.type, d.reference, d.kind) AND {SAME}
       )
-      AND (d.day = ANY(%(covered)s) AND d.bank -> 'undated' IS NULL
+      AND (d.day = ANY(%(covered)s) AND {COVERED} AND d.bank -> 'undated' IS NULL
            OR d.kind <> 'twice' AND EXISTS (
-               SELECT FROM reconciled_line l WHERE (l.type, l.reference) = (d.type, d.reference)
+               SELECT FROM reconciled_line l
+               WHERE l.type = d.type AND d.reference IN (l.reference, l.told)
+                 AND {is_same("d.terminal_id", "l.terminal")}
            ))
-"""
-FORGET_LINES = """
+"""  # noqa: S608
+FORGET_LINES = f"""
     DELETE FROM reconciliation_keptline k
-    WHERE k.day = ANY(%(covered)s) OR EXISTS (
-        SELECT FROM reconciled_line l WHERE (l.type, l.reference) = (k.type, k.reference)
+    WHERE k.day = ANY(%(covered)s) AND {is_covered("k.terminal_id")} OR EXISTS (
+        SELECT FROM reconciled_line l
+        WHERE (l.type, l.told) = (k.type, k.reference) AND {is_same("k.terminal_id", "l.terminal")}
     )
-"""
-KEEP_LINES = """
+"""  # noqa: S608
+KEEP_LINES = f"""
     INSERT INTO reconciliation_keptline
-        (day, type, reference, merchant_id, currency, amount, value_date)
-    SELECT l.day, l.type, l.reference, l.merchant, l.currency, l.amount, l.value_date
+        (day, type, reference, merchant_id, currency, amount, value_date, terminal_id)
+    SELECT l.day, l.type, l.told, l.merchant, l.currency, l.amount, l.value_date, l.terminal
     FROM reconciled_line l
     WHERE EXISTS (
         SELECT FROM reconciled_otherwise f
         WHERE (f.type, f.reference) = (l.type, l.reference) AND f.verdict <> 'twice'
+          AND {is_same("f.terminal", "l.terminal")}
     )
-"""
+"""  # noqa: S608
 
 
 class Booking(NamedTuple):
@@ -122,20 +131,24 @@ def open_lost(booking: Booking) -> None:
     )
 
 
-def close_agreed(covered: list[date]) -> int:
+def close_agreed(covered: list[date], terminal: Terminal | None) -> int:
     """Close what the reading does not find any more; return the number.
 
     :param covered: the days for which the file speaks whole.
+    :param terminal: the one for whose bookings alone it speaks; None for all.
     """
     with connection.cursor() as cursor:
-        cursor.execute(AGREED, {"now": clock.now(), "covered": covered})
+        cursor.execute(AGREED, {"now": clock.now(), **_speaks_for(covered, terminal)})
         return cursor.rowcount
 
 
-def keep_lines(covered: list[date]) -> None:
-    """Keep the lines that do not plainly agree, for the next reading, and no others."""
+def keep_lines(covered: list[date], terminal: Terminal | None) -> None:
+    """Keep the lines that do not plainly agree, for the next reading, and no others.
+
+    The parameters are those of `close_agreed`.
+    """
     with connection.cursor() as cursor:
-        cursor.execute(FORGET_LINES, {"covered": covered})
+        cursor.execute(FORGET_LINES, _speaks_for(covered, terminal))
         cursor.execute(KEEP_LINES)
 
 
@@ -164,6 +177,10 @@ def close(operator: User, difference_id: str, *, reason: str) -> Difference:
     return difference
 
 
+def _speaks_for(covered: list[date], terminal: Terminal | None) -> dict[str, Any]:
+    return {"covered": covered, "terminal": terminal.id if terminal else None}
+
+
 def _to_open(after: int) -> list[Any]:
     values: dict[str, Any] = {"after": after, "no_difference": NO_DIFFERENCE, "chunk": CHUNK}
     with connection.cursor() as cursor:
@@ -172,7 +189,7 @@ def _to_open(after: int) -> list[Any]:
 
 
 def _difference(row: Any) -> Difference:
-    _position, kind, type_, reference, day, merchant_id, bank, ours = row
+    _position, kind, type_, reference, day, merchant_id, terminal_id, bank, ours = row
     return Difference(
         id=ids.new("diff"),
         kind=kind,
@@ -180,6 +197,7 @@ def _difference(row: Any) -> Difference:
         reference=reference,
         day=day,
         merchant_id=merchant_id,
+        terminal_id=terminal_id,
         bank=orjson.loads(bank) if bank else None,
         ours=orjson.loads(ours) if ours else None,
         opened_at=clock.now(),

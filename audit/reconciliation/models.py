@@ -4,6 +4,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+from acquirers.models import Terminal
 from core.fields import CodeField, JSONField, id_field
 from merchants.models import Merchant
 
@@ -34,6 +35,10 @@ class Difference(models.Model):
     merchant = models.ForeignKey(
         Merchant, models.PROTECT, null=True, related_name="+", db_index=False
     )
+    # Null if it is not known: the bank's file was the installation's, and only the bank has it.
+    terminal = models.ForeignKey(
+        Terminal, models.PROTECT, null=True, related_name="+", db_index=False
+    )
     bank = JSONField(null=True)
     ours = JSONField(null=True)
     opened_at = models.DateTimeField()
@@ -51,7 +56,8 @@ class Difference(models.Model):
         ]
         constraints = [
             models.UniqueConstraint(
-                fields=["type", "reference", "kind"],
+                fields=["type", "reference", "kind", "terminal"],
+                nulls_distinct=False,
                 condition=Q(closed_at__isnull=True),
                 name="one_open_difference_per_booking_and_kind",
             ),
@@ -82,7 +88,10 @@ class KeptLine(models.Model):
     """
 
     type = models.CharField(max_length=20)
+    # As the bank's file has it.
     reference = CodeField(max_length=64)
+    # The terminal whose file had it; null if the file was the installation's.
+    terminal_id = CodeField(max_length=40, null=True)
     # The bank's booking day.
     day = models.DateField()
     merchant_id = CodeField(max_length=64, null=True)
@@ -94,7 +103,9 @@ class KeptLine(models.Model):
         indexes = [models.Index(fields=["day"], name="kept_lines_by_day")]
         constraints = [
             models.UniqueConstraint(
-                fields=["type", "reference"], name="a_line_of_a_booking_is_kept_once"
+                fields=["type", "reference", "terminal_id"],
+                nulls_distinct=False,
+                name="a_line_of_a_booking_is_kept_once",
             ),
         ]
 

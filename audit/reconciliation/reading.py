@@ -11,6 +11,10 @@ from typing import BinaryIO
 from django.conf import settings
 from django.db import connection, transaction
 
+import acquirers
+from acquirers import settlement
+from acquirers.models import Terminal
+from acquirers.settlement import Reader
 from audit.reconciliation import comparing, differences, lines, staging
 from audit.reconciliation.models import Difference
 
@@ -22,6 +26,10 @@ LOCK = "SELECT pg_try_advisory_xact_lock(7233746)"
 
 class BeingRead(Exception):
     """Another reading is under way."""
+
+
+class NotSpoken(Exception):
+    """The kind of the terminal has no reader of settlement files."""
 
 
 @dataclass(slots=True)
@@ -48,27 +56,39 @@ class Reading:
 
 
 @transaction.atomic(durable=True)
-def read(file: BinaryIO, *, days: Sequence[date] = ()) -> Reading:
+def read(file: BinaryIO, *, days: Sequence[date] = (), terminal: Terminal | None = None) -> Reading:
     """Compare a file with our books, and open and close the cases of what differs.
 
     A file speaks for each day that it has a line of, and for `days`: a booking of ours on such a
     day without a line is missing there. Lines that cannot be read are left out; with any of them
     the file is not whole, and what it lacks closes nothing.
 
-    :raises lines.NotASettlementFile: the first line does not name the columns; nothing was done.
+    :param terminal: the one whose bookings alone the file has, read by the reader of its kind; None
+        for all bookings of the installation, in the common columns.
+    :raises NotSpoken: nothing here reads the files of that kind; nothing was done.
+    :raises NotASettlementFile: the first line does not name the columns; nothing was done.
     :raises BeingRead: another reading is under way; nothing was done.
     """
     _be_alone()
     reading = Reading()
     staging.prepare()
-    staging.copy(lines.read(file, refused=reading.refuse), settings.BANK_MERCHANTS)
+    rows = _reader_of(terminal)(file, refused=reading.refuse)
+    checked = lines.checked(rows, refused=reading.refuse, of_terminal=terminal is not None)
+    staging.copy(checked, settings.BANK_MERCHANTS, terminal)
     for number in staging.drop_foreign():
         reading.refuse(number, "merchant: none of this installation")
     staging.split_twice()
     reading.lines = staging.count()
     reading.days = sorted({*staging.days(), *days})
-    _compare(reading)
+    _compare(reading, terminal)
     return reading
+
+
+def _reader_of(terminal: Terminal | None) -> Reader:
+    reader = acquirers.settlement_of(terminal) if terminal else settlement.read
+    if reader is None:
+        raise NotSpoken
+    return reader
 
 
 def open_differences() -> int:
@@ -84,10 +104,11 @@ def _be_alone() -> None:
         raise BeingRead
 
 
-def _compare(reading: Reading) -> None:
+def _compare(reading: Reading, terminal: Terminal | None) -> None:
     covered = [] if reading.unread else reading.days
-    staging.add_kept(covered)
-    comparing.compare(reading.days)
+    staging.add_kept(covered, terminal)
+    staging.name_refunds()
+    comparing.compare(reading.days, terminal)
     reading.opened = differences.open_found()
-    reading.closed = differences.close_agreed(covered)
-    differences.keep_lines(covered)
+    reading.closed = differences.close_agreed(covered, terminal)
+    differences.keep_lines(covered, terminal)

@@ -1,7 +1,8 @@
 """Our books as a bank would write them down: for each type of line, the rows that it is made of.
 
-Each is a query of `reference, merchant, currency, amount, at, object, is_doubtful`. `at` is the
-moment at which we booked it; what is in doubt has no line to expect, and is no difference either.
+Each is a query of `reference, merchant, currency, amount, at, object, is_doubtful, terminal`. `at`
+is the moment at which we booked it; what is in doubt has no line to expect, and is no difference
+either. `terminal` is null for transfers, which go by none.
 `{refs}` is a condition on the reference, `{at}` one on the moment: exactly one of them is filled
 in, so that a lookup goes by an index and a search of a day leaves the rest out.
 """
@@ -52,32 +53,33 @@ LATE = """
 LATE_SALE = f"""
     SELECT t.acquirer_reference AS reference, t.merchant_id AS merchant, t.currency AS currency,
            t.amount + t.surcharge AS amount, m.created_at AS at, t.id AS object,
-           m.status = 'processing' AS is_doubtful
+           m.status = 'processing' AS is_doubtful, t.terminal_id AS terminal
     {LATE}
 """  # noqa: S608
 LATE_VOID = f"""
     SELECT t.acquirer_reference, t.merchant_id, t.currency, t.amount + t.surcharge, m.closed_at,
-           t.id, m.status = 'processing'
+           t.id, m.status = 'processing', t.terminal_id
     {LATE} AND m.refund_reference IS NULL AND m.dispute_reference IS NULL
 """  # noqa: S608
 LATE_REFUND = f"""
     SELECT m.refund_reference, t.merchant_id, t.currency, t.amount + t.surcharge, m.closed_at,
-           t.id, m.status = 'processing'
+           t.id, m.status = 'processing', t.terminal_id
     {LATE} AND m.refund_reference IS NOT NULL AND m.dispute_reference IS NULL
 """  # noqa: S608
 LATE_CHARGEBACK = f"""
     SELECT m.dispute_reference, t.merchant_id, t.currency, t.amount + t.surcharge, m.closed_at,
-           t.id, m.status = 'processing'
+           t.id, m.status = 'processing', t.terminal_id
     {LATE} AND m.dispute_reference IS NOT NULL
 """  # noqa: S608
 SALE = """
     SELECT t.acquirer_reference AS reference, t.merchant_id AS merchant, t.currency AS currency,
-           t.captured_minor AS amount, t.captured_at AS at, t.id AS object, false AS is_doubtful
+           t.captured_minor AS amount, t.captured_at AS at, t.id AS object, false AS is_doubtful,
+           t.terminal_id AS terminal
     FROM intents_attempt t WHERE t.status = 'succeeded' AND {where}
 """
 SALE_IN_DOUBT = """
     SELECT t.acquirer_reference, t.merchant_id, t.currency, t.amount + t.surcharge,
-           NULL::timestamptz, t.id, true
+           NULL::timestamptz, t.id, true, t.terminal_id
     FROM intents_attempt t
     WHERE {where} AND t.status <> 'succeeded'
       AND (t.status IN ('processing', 'requires_action') OR EXISTS (
@@ -88,15 +90,21 @@ SALE_IN_DOUBT = """
 VOID = """
     SELECT t.acquirer_reference AS reference, r.merchant_id AS merchant, r.currency AS currency,
            r.amount AS amount, r.closed_at AS at, r.id AS object,
-           r.status = 'pending' AS is_doubtful
+           r.status = 'pending' AS is_doubtful, t.terminal_id AS terminal
     FROM refunds_refund r
     JOIN intents_attempt t ON (t.merchant_id, t.id) = (r.merchant_id, r.attempt_id)
     WHERE r.method = 'void' AND r.status IN ('pending', 'succeeded') AND {where}
 """
+OF_ATTEMPT = """(
+        SELECT t.terminal_id FROM intents_attempt t
+        WHERE (t.merchant_id, t.id) = (o.merchant_id, o.attempt_id)
+    )"""
+OF_NONE = """NULL::varchar COLLATE "C" """
 # The movement stays where the object goes on: a refund that came back was paid before.
 OF_A_MOVEMENT = """
     SELECT o.{column} AS reference, o.merchant_id AS merchant, o.currency AS currency,
-           o.amount AS amount, v.created_at AS at, o.id AS object, {doubtful} AS is_doubtful
+           o.amount AS amount, v.created_at AS at, o.id AS object, {doubtful} AS is_doubtful,
+           {terminal} AS terminal
     FROM {table} o
     JOIN ledger_movement v
         ON (v.merchant_id, v.kind, v.cause_id) = (o.merchant_id, '{moved}', o.id)
@@ -104,7 +112,8 @@ OF_A_MOVEMENT = """
 """
 # Rows that are under way in our book, and notices that no handler has applied.
 IN_DOUBT = """
-    SELECT o.{column}, o.merchant_id, o.currency, o.amount, NULL::timestamptz, o.id, true
+    SELECT o.{column}, o.merchant_id, o.currency, o.amount, NULL::timestamptz, o.id, true,
+           {terminal}
     FROM {table} o
     WHERE ({doubt}) AND {{where}} AND NOT EXISTS (
         SELECT FROM ledger_movement v
@@ -114,7 +123,8 @@ IN_DOUBT = """
 # Money that left and came back before we asked: here it failed, and the bank has it out and back.
 # Each of the two lines agrees beside the other one alone, so that readings keep both.
 OUT_AND_BACK = """
-    SELECT o.{column}, o.merchant_id, o.currency, o.amount, NULL::timestamptz, o.id, false
+    SELECT o.{column}, o.merchant_id, o.currency, o.amount, NULL::timestamptz, o.id, false,
+           {terminal}
     FROM {table} o
     WHERE o.status = 'failed' AND {{where}} AND NOT EXISTS (
         SELECT FROM ledger_movement v
@@ -139,13 +149,13 @@ TOLD_OF_TRANSFER = """EXISTS (
 TRANSFER_IN = """
     SELECT i.reference AS reference, i.merchant_id AS merchant, i.currency AS currency,
            i.amount AS amount, i.arrived_at AS at, 'transfer ' || i.reference AS object,
-           false AS is_doubtful
+           false AS is_doubtful, NULL::varchar COLLATE "C" AS terminal
     FROM topups_incomingtransfer i WHERE {where}
 """
 TRANSFER_IN_RETURN = """
     SELECT i.reference AS reference, i.merchant_id AS merchant, i.currency AS currency,
            i.amount AS amount, v.created_at AS at, 'transfer ' || i.reference AS object,
-           false AS is_doubtful
+           false AS is_doubtful, NULL::varchar COLLATE "C" AS terminal
     FROM topups_incomingtransfer i
     LEFT JOIN ledger_movement v
         ON (v.merchant_id, v.kind, v.cause_id) = (i.merchant_id, 'topup_reversed', i.topup_id)
@@ -153,7 +163,7 @@ TRANSFER_IN_RETURN = """
 """
 TOLD_AND_NOT_APPLIED = """
     SELECT n.reference, NULL::varchar, n.currency, n.amount, NULL::timestamptz,
-           'transfer ' || n.reference, true
+           'transfer ' || n.reference, true, NULL::varchar COLLATE "C"
     FROM transfers_transfernotice n WHERE n.applied_at IS NULL AND {where}
 """
 # A dispute that is lost here, and the bank has not acknowledged that it was given up.
@@ -174,6 +184,7 @@ LOST_HERE_ALONE = """coalesce((
 class Moved(NamedTuple):
     """One type of booking behind a movement of the ledger.
 
+    :param terminal: the terminal by which the object goes.
     :param doubt: the condition under which there is none yet, and one may come.
     :param only: the condition on the object that the movement is about.
     :param doubtful: the condition under which the bank may not have booked it yet.
@@ -183,6 +194,7 @@ class Moved(NamedTuple):
 
     table: str
     column: str
+    terminal: str
     movement: str
     doubt: str
     only: str = "true"
@@ -190,28 +202,35 @@ class Moved(NamedTuple):
     ours_alone: str = "false"
 
     def queries(self) -> tuple[Query, ...]:
-        names = {"table": self.table, "column": self.column, "moved": self.movement}
         reference, moved_at = f"o.{self.column}", "v.created_at"
 
         def booked(only: str) -> str:
             only = f"{self.only} AND {only}"
-            return OF_A_MOVEMENT.format(**names, only=only, doubtful=self.doubtful)
+            return OF_A_MOVEMENT.format(**self._names(), only=only, doubtful=self.doubtful)
 
         return (
             Query(booked(f"NOT {self.ours_alone}"), reference, moved_at),
             Query(booked(self.ours_alone), reference),
-            Query(IN_DOUBT.format(**names, doubt=self.doubt), reference),
+            Query(IN_DOUBT.format(**self._names(), doubt=self.doubt), reference),
         )
 
     def beside(self, other: str) -> Query:
         """Return the query of what went out and came back unseen, by the other line of the two."""
-        names = {"table": self.table, "column": self.column, "moved": self.movement}
-        return Query(OUT_AND_BACK.format(**names, other=other), f"o.{self.column}")
+        sql = OUT_AND_BACK.format(**self._names(), other=other)
+        return Query(sql, f"o.{self.column}")
+
+    def _names(self) -> dict[str, str]:
+        return {
+            "table": self.table,
+            "column": self.column,
+            "terminal": self.terminal,
+            "moved": self.movement,
+        }
 
 
-REFUND = ("refunds_refund", "acquirer_reference")
-DISPUTE = ("disputes_dispute", "bank_reference")
-PAYOUT = ("payouts_payout", "acquirer_reference")
+REFUND = ("refunds_refund", "acquirer_reference", OF_ATTEMPT)
+DISPUTE = ("disputes_dispute", "bank_reference", OF_ATTEMPT)
+PAYOUT = ("payouts_payout", "acquirer_reference", OF_NONE)
 PAID_BACK = Moved(*REFUND, "refund_paid", "o.status = 'pending'", only="o.method = 'refund'")
 CHARGED_BACK = Moved(
     *DISPUTE,

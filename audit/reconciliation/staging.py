@@ -10,12 +10,14 @@ from typing import Any
 
 from django.db import connection
 
+from acquirers.models import Terminal
 from audit.reconciliation.lines import Line
+from audit.reconciliation.of_terminals import is_covered, is_same
 
 BATCH = 2000
 # The bank's number stands for all merchants of this installation.
 ANY_MERCHANT = "*"
-# A kept line has the number 0.
+# A kept line has the number 0. `told` is the reference as the file has it, `reference` ours.
 TABLES = """
 DROP TABLE IF EXISTS reconciled_line, reconciled_otherwise;
 CREATE TEMPORARY TABLE reconciled_line (
@@ -26,7 +28,9 @@ CREATE TEMPORARY TABLE reconciled_line (
     merchant varchar(64) COLLATE "C",
     currency varchar(3) NOT NULL,
     amount bigint NOT NULL,
-    value_date date
+    value_date date,
+    told varchar(64) COLLATE "C" NOT NULL,
+    terminal varchar(40) COLLATE "C"
 ) ON COMMIT DROP;
 CREATE TEMPORARY TABLE reconciled_otherwise (
     position bigint GENERATED ALWAYS AS IDENTITY,
@@ -35,6 +39,7 @@ CREATE TEMPORARY TABLE reconciled_otherwise (
     type varchar(20) COLLATE "C" NOT NULL,
     reference varchar(64) COLLATE "C" NOT NULL,
     merchant varchar(64) COLLATE "C",
+    terminal varchar(40) COLLATE "C",
     bank jsonb,
     ours jsonb
 ) ON COMMIT DROP;
@@ -60,8 +65,8 @@ TWICE = """
         WHERE (l.type, l.reference) = (twice.type, twice.reference) AND l.number > twice.first
         RETURNING l.*
     )
-    INSERT INTO reconciled_otherwise (verdict, day, type, reference, merchant, bank)
-    SELECT DISTINCT ON (type, reference) 'twice', day, type, reference, merchant,
+    INSERT INTO reconciled_otherwise (verdict, day, type, reference, merchant, terminal, bank)
+    SELECT DISTINCT ON (type, reference) 'twice', day, type, reference, merchant, terminal,
            jsonb_build_object('date', day, 'merchant', merchant, 'currency', currency,
                               'amount', amount)
     FROM extra ORDER BY type, reference, number
@@ -71,11 +76,44 @@ COUNT = "SELECT count(*) FROM reconciled_line"
 # A file that is whole speaks for its days: their lines that it does not have are gone.
 KEPT = """
     INSERT INTO reconciled_line
-    SELECT 0, k.day, k.type, k.reference, k.merchant_id, k.currency, k.amount, k.value_date
+    SELECT 0, k.day, k.type, k.reference, k.merchant_id, k.currency, k.amount, k.value_date,
+           k.reference, k.terminal_id
     FROM reconciliation_keptline k
-    WHERE NOT k.day = ANY(%s) AND NOT EXISTS (
-        SELECT FROM reconciled_line l WHERE (l.type, l.reference) = (k.type, k.reference)
+    WHERE NOT (k.day = ANY(%(covered)s) AND {covers}) AND NOT EXISTS (
+        SELECT FROM reconciled_line l
+        WHERE (l.type, l.told) = (k.type, k.reference) AND {same}
     )
+"""
+# A bank without names of refunds has the order's reference and a number of its own, which the
+# refund has kept. One that may be that of a refund without a number, still under way, waits for it.
+# The refund of a late charge is its order's only one, and keeps no number: one line alone is it.
+NAME_REFUNDS = """
+    UPDATE reconciled_line l SET reference = coalesce(
+        (SELECT r.acquirer_reference
+         FROM intents_attempt t JOIN refunds_refund r
+             ON (r.merchant_id, r.attempt_id) = (t.merchant_id, t.id) AND r.method = 'refund'
+         WHERE t.acquirer_reference = split_part(l.told, '-', 1) AND t.terminal_id = l.terminal
+           AND (EXISTS (
+                   SELECT FROM jsonb_each_text(r.bank_numbers) n
+                   WHERE n.value = split_part(l.told, '-', 2)
+               ) OR r.status = 'pending' AND r.bank_numbers IS NULL AND r.amount = l.amount)
+         ORDER BY r.bank_numbers IS NULL, r.created_at, r.id LIMIT 1),
+        (SELECT m.refund_reference
+         FROM intents_attempt t JOIN intents_modification m
+             ON (m.merchant_id, m.attempt_id) = (t.merchant_id, t.id) AND m.kind = 'reverse'
+         WHERE t.acquirer_reference = split_part(l.told, '-', 1) AND t.terminal_id = l.terminal
+           AND m.refund_reference IS NOT NULL
+           AND NOT EXISTS (
+               SELECT FROM reconciled_line b
+               WHERE (b.type, b.terminal) = (l.type, l.terminal) AND b.told < l.told
+                 AND b.reference >= t.acquirer_reference || '-'
+                 AND b.reference < t.acquirer_reference || '.'
+           )
+         LIMIT 1),
+        l.told
+    )
+    WHERE l.type IN ('refund', 'refund_return') AND l.terminal IS NOT NULL
+      AND l.told LIKE '%-%'
 """
 
 
@@ -85,25 +123,33 @@ def prepare() -> None:
         cursor.execute(TABLES)
 
 
-def copy(lines: Iterable[Line], merchants: Mapping[str, str]) -> None:
+def copy(
+    lines: Iterable[Line], merchants: Mapping[str, str], terminal: Terminal | None = None
+) -> None:
     """Write a file's lines into the table.
 
     :param merchants: by the bank's number the id of a merchant, or `ANY_MERCHANT`; a number that is
         not in it is an id.
+    :param terminal: the one whose file it is; None for the installation's. Its merchant is that of
+        each line that names none.
     """
     with connection.cursor() as cursor, cursor.copy(COPY) as table:
-        rows = (_row(line, merchants) for line in lines)
+        owner = (terminal.merchant_id if terminal else None) or r"\N"
+        rows = (_row(line, merchants, owner, terminal) for line in lines)
         while batch := "".join(islice(rows, BATCH)):
             table.write(batch.encode())
 
 
-def _row(line: Line, merchants: Mapping[str, str]) -> str:
+def _row(line: Line, merchants: Mapping[str, str], owner: str, terminal: Terminal | None) -> str:
     # None of the fields may hold a character that COPY knows: `audit.reconciliation.lines`.
     number, day, kind, reference, merchant, currency, amount, value_date = line
     known = merchants.get(merchant, merchant)
-    owner = r"\N" if known in ("", ANY_MERCHANT) else known
-    credited = value_date or r"\N"
-    return f"{number}\t{day}\t{kind}\t{reference}\t{owner}\t{currency}\t{amount}\t{credited}\n"
+    whose = {"": owner, ANY_MERCHANT: r"\N"}.get(known, known)
+    credited, at = value_date or r"\N", terminal.id if terminal else r"\N"
+    return (
+        f"{number}\t{day}\t{kind}\t{reference}\t{whose}\t{currency}\t{amount}\t{credited}"
+        f"\t{reference}\t{at}\n"
+    )
 
 
 def drop_foreign() -> list[int]:
@@ -131,10 +177,25 @@ def count() -> int:
     return int(lines)
 
 
-def add_kept(covered: list[date]) -> None:
-    """Add the kept lines of earlier files, except those of the covered days."""
+def add_kept(covered: list[date], terminal: Terminal | None) -> None:
+    """Add the kept lines of earlier files, except those for which this file speaks.
+
+    :param terminal: the one whose file it is; None for the installation's.
+    """
+    query = KEPT.format(
+        covers=is_covered("k.terminal_id"), same=is_same("l.terminal", "k.terminal_id")
+    )
     with connection.cursor() as cursor:
-        cursor.execute(KEPT, [covered])
+        cursor.execute(query, {"covered": covered, "terminal": terminal.id if terminal else None})
+
+
+def name_refunds() -> None:
+    """Give each refund that its bank knows by a number alone our reference of it, if there is one.
+
+    What the number does not name stays as the file has it.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(NAME_REFUNDS)
 
 
 def _asked(query: str) -> list[Any]:

@@ -263,4 +263,34 @@ class Migration(migrations.Migration):
                 ),
             ],
         ),
+        migrations.CreateModel(
+            name="TakenWork",
+            fields=[
+                (
+                    "id",
+                    core.fields.CodeField(
+                        editable=False, max_length=40, primary_key=True, serialize=False
+                    ),
+                ),
+                ("kind", core.fields.CodeField(max_length=20)),
+                ("subject", core.fields.CodeField(max_length=80)),
+                ("taken_at", models.DateTimeField()),
+                (
+                    "by",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+            ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("kind", "subject"), name="a_piece_of_work_has_one_person"
+                    )
+                ],
+            },
+        ),
     ]

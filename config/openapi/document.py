@@ -59,6 +59,10 @@ HEADERS = {
     "Original-Request": _text(
         "The id of the earlier request, if its answer is given once more. Else absent."
     ),
+    "PF-As-Of": _text(
+        "Unix time. The list was read from a copy that has all changes up to then; later ones may "
+        "be missing. Else absent."
+    ),
     "Retry-After": _text("After how many seconds to try again."),
     "WWW-Authenticate": _text("How to authenticate: `Bearer`."),
 }

@@ -160,6 +160,7 @@ class ApiSchema(AutoSchema):
         example = examples().get(name, {}).get("response")
         headers = ["Request-Id", "PF-Version"]
         headers += ["Idempotent-Replayed", "Original-Request"] if self.method == "POST" else []
+        headers += ["PF-As-Of"] if self.view.action in self.view.lists else []
         shape = {"schema": self._described.answers, **({"example": example} if example else {})}
         return {
             "description": "Done" if self.method == "POST" else "Found",

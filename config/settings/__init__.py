@@ -5,8 +5,9 @@ from config.settings.api import *  # noqa: F403
 from config.settings.banks import *  # noqa: F403
 from config.settings.http import *  # noqa: F403
 from config.settings.installation import *  # noqa: F403
-from config.settings.installation import BASE_DIR, env
+from config.settings.installation import BASE_DIR, INSTALLATION, RELEASE, env
 from config.settings.people import *  # noqa: F403
+from config.settings.reports import SENTRY_DSN
 from config.settings.rooms import *  # noqa: F403
 from config.settings.stores import *  # noqa: F403
 from config.settings.webhooks import *  # noqa: F403
@@ -17,5 +18,8 @@ LANGUAGES = [("en", "English"), ("tr", "Türkçe")]
 LOCALE_PATHS = [BASE_DIR / "locale"]
 TIME_ZONE = "UTC"
 USE_TZ = True
-LOGGING = logging_config(level=env.str("LOG_LEVEL", default="INFO"))
+REPORTS = {"dsn": SENTRY_DSN, "release": RELEASE, "environment": INSTALLATION}
+LOGGING = logging_config(
+    level=env.str("LOG_LEVEL", default="INFO"), reports=REPORTS if SENTRY_DSN else None
+)
 configure_logs()

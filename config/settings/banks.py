@@ -9,7 +9,10 @@ from config.settings.installation import LIVEMODE, env, required
 
 # The adapters by kind of acquirer, as dotted paths: `kind=path`, separated by commas, beside those
 # that the service has.
-_adapters = {"nestpay": "acquirers.nestpay.gateway.NestPayGateway"}
+_adapters = {
+    "garanti": "acquirers.garanti.gateway.GarantiGateway",
+    "nestpay": "acquirers.nestpay.gateway.NestPayGateway",
+}
 if not LIVEMODE:
     _adapters["sandbox"] = "acquirers.sandbox.gateway.SandboxGateway"
 ACQUIRERS: dict[str, str] = {**_adapters, **env.dict("ACQUIRERS", default={})}

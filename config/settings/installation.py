@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import environ
@@ -19,7 +20,15 @@ SECRETS = (
 
 
 class Environment(environ.Env):  # type: ignore[misc]  # It has no types.
+    """The environment's values as they stand: one that begins with `$` names no other variable."""
+
     ENVIRON = with_secrets(os.environ, SECRETS)
+
+    def get_value(self, var: str, cast: Any = None, *args: Any, **kwargs: Any) -> Any:
+        value = self.ENVIRON.get(var, "")
+        if value.startswith("$"):
+            return self.parse_value(value, cast)
+        return super().get_value(var, cast, *args, **kwargs)
 
 
 env = Environment()

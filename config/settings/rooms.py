@@ -33,6 +33,7 @@ INSTALLED_APPS = [
     "payments.search",
     "payouts",
     "payouts.topups",
+    "payouts.statements",
     "ledger",
     "cases",
     "merchants",

@@ -46,6 +46,8 @@ NETWORK = {
     # The name in `pg_stat_activity`, until the process knows its kind (core.connections).
     "fallback_application_name": " ".join([PurePath(sys.argv[0]).name, *sys.argv[1:2]])[:63],
 }
+# Each standby that may be promoted has every commit that was answered (core.installation).
+SYNCHRONOUS_STANDBYS: bool = env.bool("SYNCHRONOUS_STANDBYS", default=False)
 
 
 def _database(name: str, meaning: str, *, is_pooled: bool = BEHIND_POOLER) -> dict:
@@ -56,6 +58,9 @@ def _database(name: str, meaning: str, *, is_pooled: bool = BEHIND_POOLER) -> di
     options = {**NETWORK, **config.get("OPTIONS", {})}
     if not is_pooled:
         session = {**BOUNDED_WAITS, "client_min_messages": "error"}
+        if SYNCHRONOUS_STANDBYS:
+            # The role's or the database's own would end the wait for a standby.
+            session["statement_timeout"] = "0"
         options["options"] = " ".join(f"-c {key}={value}" for key, value in session.items())
     return {
         **config,
@@ -72,6 +77,12 @@ DATABASES = {
         "DATABASE_URL", "the database's address, such as postgresql://user:password@host:5432/name"
     )
 }
+# A standby of it, for lists and exports alone (core.standby).
+if env.str("READ_DATABASE_URL", default="").strip():
+    DATABASES["standby"] = _database(
+        "READ_DATABASE_URL", "the address of a standby of the database in DATABASE_URL"
+    )
+READ_MAX_LAG_SECONDS = env.int("READ_MAX_LAG_SECONDS", default=30)
 if not LIVEMODE:
     DATABASES["bank"] = _database(
         "BANK_DATABASE_URL", "the postgresql:// address of a second database, the test bank's own"

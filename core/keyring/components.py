@@ -76,11 +76,11 @@ def enter(stored: Any, component: str, *, kek_file: Path, owner: os.stat_result)
     :raises WrongComponent: it is none of this ring's.
     :raises KeyRingError: the ring has no components, is open, or the place is not in memory.
     """
-    installation, checks = _waiting(stored, kek_file)
+    installation, checks, places = _waiting(stored, kek_file)
     number, part = _recognized(installation, checks, component)
-    places = {n: _place(kek_file, stored["kek"], n) for n in range(1, len(checks) + 1)}
-    if places[number].exists():
-        missing = [n for n, place in places.items() if not place.exists()]
+    missing = [n for n, place in places.items() if not place.exists()]
+    # None is missing if a command was killed before it had opened the ring.
+    if missing and number not in missing:
         raise KeyRingError(f"Component {number} has been entered already: enter {_named(missing)}.")
     write_private(places[number], part.hex(), owner=owner)
     missing = [n for n, place in places.items() if not place.exists()]
@@ -100,7 +100,7 @@ def require_memory(path: Path) -> None:
 
     :raises KeyRingError: its directory is missing, or not on a tmpfs.
     """
-    directory = path.parent.resolve()
+    directory = path.resolve().parent  # Of the file itself, which a link may lead to.
     if not directory.is_dir():
         raise KeyRingError(
             f"Make the directory {directory} on a tmpfs, with mode 0700, owned by the service's "
@@ -114,14 +114,17 @@ def require_memory(path: Path) -> None:
         )
 
 
-def _waiting(stored: Any, kek_file: Path) -> tuple[str, Sequence[str]]:
+def _waiting(stored: Any, kek_file: Path) -> tuple[str, Sequence[str], dict[int, Path]]:
     checks = stored.get("components")
     if stored.get("provider") != "components" or not checks:
         raise KeyRingError("This key ring has no components: `manage.py keyring wrap` makes them.")
+    places = {n: _place(kek_file, stored["kek"], n) for n in range(1, len(checks) + 1)}
     if is_kept(kek_file, stored["installation"], stored["kek"]):
+        for place in places.values():
+            place.unlink(missing_ok=True)  # A command that was killed has left them.
         raise KeyRingError(f"The key ring is open already: {kek_file} has its key.")
     require_memory(kek_file)
-    return stored["installation"], checks
+    return stored["installation"], checks, places
 
 
 def _recognized(installation: str, checks: Sequence[str], component: str) -> tuple[int, bytes]:
@@ -150,6 +153,7 @@ def _kek_of(installation: str, parts: Sequence[bytes]) -> Kek:
 
 
 def _place(kek_file: Path, kek_id: str, number: int) -> Path:
+    kek_file = kek_file.resolve()
     return kek_file.with_name(f"{kek_file.name}.{kek_id}.{number}")
 
 

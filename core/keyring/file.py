@@ -5,6 +5,7 @@ place: after a crash the file is the old one or the new one, never a mix
 (`core.keyring.changes` has the changes, `core.keyring.content` what the file holds).
 """
 
+import fcntl
 import json
 import os
 from collections.abc import Iterator
@@ -47,19 +48,11 @@ def create(
     :param wrapping: one that has been made.
     :raises KeyRingError: something is there already, or a place cannot be written.
     """
-    taken = (
-        f"There is a file at {path} already, and a lost key ring cannot be replaced: "
-        "move it away yourself if you are sure."
-    )
-    file = _new_private_file(path, taken=taken)
-    try:
-        with file:
-            made = wrapping or kek.in_file(kek.new_installation(), kek_file or settings.KEK_FILE)
-            _write(file, wrapped(_wrapped_by(made, fresh()), made.kek))
-    except BaseException:
-        path.unlink()
-        raise
-    _keep_directory(path.parent)
+    _require_free(path)
+    made = wrapping or kek.in_file(kek.new_installation(), kek_file or settings.KEK_FILE)
+    with _replaced(path) as file:
+        _require_free(path)  # Again: another process may have made one by now.
+        _write(file, wrapped(_wrapped_by(made, fresh()), made.kek))
 
 
 def wrap(path: Path, wrapping: kek.Wrapping) -> None:
@@ -164,35 +157,73 @@ def replacing(path: Path, *, is_incomplete: bool = False) -> Iterator[dict[str, 
 
 @contextmanager
 def _replaced(path: Path) -> Iterator[IO[str]]:
-    """Yield a draft that then takes the file's place; it keeps others from changing the file."""
+    """Yield a draft that then takes the file's place, while others are kept from changing the file.
+
+    A draft that a killed process has left is written over.
+    """
     path = path.resolve()  # The file itself: a link to it stays a link.
     draft = path.with_name(f"{path.name}.new")
-    taken = (
-        "Somebody else is changing the key ring, or a change was broken off: "
-        f"if nobody is, delete {draft}."
-    )
-    file = _new_private_file(draft, taken=taken)
-    try:
-        with file:
-            yield file
-        draft.replace(path)
-    except BaseException:
-        draft.unlink()
-        raise
-    _keep_directory(path.parent)
+    with _alone(path):
+        try:
+            with _new_private_file(draft) as file:
+                yield file
+            draft.replace(path)
+        except OSError as error:
+            draft.unlink(missing_ok=True)
+            raise KeyRingError(
+                f"Cannot write {path} ({error.strerror or error}): nothing was changed."
+            ) from error
+        except BaseException:
+            draft.unlink(missing_ok=True)
+            raise
+        kek.keep_directory(path.parent)
 
 
-def _new_private_file(path: Path, *, taken: str) -> IO[str]:
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Lock the file's directory: the lock ends with its process, whatever ends that."""
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o400)
-    except FileExistsError as error:
-        raise KeyRingError(taken) from error
+        descriptor = os.open(path.parent, os.O_RDONLY)
     except OSError as error:
+        raise _unwritable(path, error) from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise KeyRingError("Another process is changing the key ring: wait for its end.") from None
+    except OSError as error:
+        os.close(descriptor)
         raise KeyRingError(
-            f"Cannot write a key ring to {path} ({error.strerror}): "
-            "make its directory, owned by the service's user."
+            f"Cannot lock {path.parent} ({error.strerror or error}): nothing was changed."
         ) from error
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _new_private_file(path: Path) -> IO[str]:
+    try:
+        path.unlink(missing_ok=True)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o400)
+    except OSError as error:
+        raise _unwritable(path, error) from error
     return os.fdopen(descriptor, "w", encoding="ascii")
+
+
+def _unwritable(path: Path, error: OSError) -> KeyRingError:
+    return KeyRingError(
+        f"Cannot write a key ring to {path} ({error.strerror}): "
+        "make its directory, owned by the service's user."
+    )
+
+
+def _require_free(path: Path) -> None:
+    if path.exists():
+        raise KeyRingError(
+            f"There is a file at {path} already, and a lost key ring cannot be replaced: "
+            "move it away yourself if you are sure."
+        )
 
 
 def _hand_over(file: IO[str], path: Path) -> None:
@@ -208,12 +239,3 @@ def _write(file: IO[str], content: dict[str, Any]) -> None:
     json.dump(content, file, indent=2)
     file.flush()
     os.fsync(file.fileno())
-
-
-def _keep_directory(directory: Path) -> None:
-    # A new name is on the disk only once its directory is.
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -12,6 +12,7 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -117,17 +118,35 @@ def in_file(installation: str, kek_file: Path, *, owner: os.stat_result | None =
     return Wrapping(kek, "file")
 
 
+# The key-encryption key of a file that is no longer KEK_FILE, in this process alone.
+_lent: ContextVar[Kek | None] = ContextVar("lent", default=None)
+
+
+@contextmanager
+def lent(kek: Kek) -> Iterator[None]:
+    """Let `find` know a key-encryption key that lies elsewhere; it is written to no file."""
+    before = _lent.set(kek)
+    try:
+        yield
+    finally:
+        _lent.reset(before)
+
+
 def find(kek_file: Path, installation: str, kek_id: str) -> Kek:
     """Return the key-encryption key of a ring.
 
     :raises KeyRingError: it is not in the file, or the file cannot be used.
     """
+    other = _lent.get()
+    if other and (other.installation, other.id) == (installation, kek_id):
+        return other
     try:
         known = _known(kek_file)
     except FileNotFoundError:
         raise KeyRingError(
             f"There is no file with the key-encryption key at {kek_file}: set KEK_FILE to where it "
-            "is, or let the custodians run `manage.py keyring open`."
+            "is, let the custodians run `manage.py keyring open`, or finish `manage.py "
+            "keyring wrap`."
         ) from None
     for kek in known:
         if (kek.installation, kek.id) == (installation, kek_id):
@@ -139,7 +158,8 @@ def find(kek_file: Path, installation: str, kek_id: str) -> Kek:
         )
     raise KeyRingError(
         f"{kek_file} lacks the key-encryption key {kek_id}, which the key ring is wrapped with: "
-        "put its line back, or let the custodians run `manage.py keyring open`."
+        "put its line back, let the custodians run `manage.py keyring open`, or finish `manage.py "
+        "keyring wrap`."
     )
 
 
@@ -160,6 +180,7 @@ def keep(kek_file: Path, kek: Kek, *, owner: os.stat_result | None = None) -> No
     :param owner: of the ring's file, who has to read this one, too.
     :raises KeyRingError: the file cannot be read or written.
     """
+    kek_file = kek_file.resolve()  # The file itself: a link to it stays a link.
     with _locked(kek_file.parent):
         known = _known(kek_file) if kek_file.exists() else []
         lines = [_line(one) for one in [*known, kek]]
@@ -182,6 +203,7 @@ def write_private(path: Path, text: str, *, owner: os.stat_result | None = None)
             file.flush()
             os.fsync(descriptor)
         draft.replace(path)
+        keep_directory(path.parent)
     except OSError as error:
         raise KeyRingError(
             f"Cannot write {path} ({error.strerror}): make its directory, and run this as the "
@@ -200,6 +222,15 @@ def read_private(path: Path, *, name: str) -> bytes:
                 f"{name} at {path} can be used by others than its owner: run `chmod 0400 {path}`."
             )
         return file.read()
+
+
+def keep_directory(directory: Path) -> None:
+    """Write a directory to the disk: a new name in it is there only once it is."""
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager
@@ -231,8 +262,8 @@ def _known(kek_file: Path) -> list[Kek]:
     except ValueError:
         # Without the error itself: its text may quote the file.
         raise KeyRingError(
-            f"A line of {kek_file} is no key-encryption key: restore it from your backup, or let "
-            "the custodians run `manage.py keyring open`."
+            f"A line of {kek_file} is no key-encryption key: restore it from your backup, or move "
+            "it away and let the custodians run `manage.py keyring open`."
         ) from None
 
 

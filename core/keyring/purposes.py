@@ -21,6 +21,9 @@ LATER_PURPOSES = (
 MAC_PURPOSES = FIRST_PURPOSES + LATER_PURPOSES
 CVC = "cvc"
 PURPOSES = (*MAC_PURPOSES, CVC)
+# Of a code in bytes; a later key's part and a point are in front of them.
+CODE_BYTES = 32
+MARKED_BYTES = 43
 # As PostgreSQL reads it: a later key's part, and 64 hex characters.
 FINGERPRINT = "^([0-9A-Za-z]{10}[.])?[0-9a-f]{64}$"
 
@@ -40,6 +43,18 @@ def fingerprint(name: str, code: bytes) -> str:
     """Return a key's code as the database keeps it: a later key's part, and 64 hex characters."""
     part = name.partition("-")[2]
     return f"{part}.{code.hex()}" if part else code.hex()
+
+
+def marked(name: str, code: bytes) -> bytes:
+    """Return a key's code as bytes that the database keeps: a later key's part, and 32 bytes."""
+    part = name.partition("-")[2]
+    return f"{part}.".encode() + code if part else code
+
+
+def key_of_mark(purpose: str, mark: bytes) -> str:
+    """Return the name of the key that bytes are of, by what is in front of their code."""
+    part = mark.decode("ascii", "replace").rstrip(".")
+    return f"{purpose}-{part}" if part else purpose
 
 
 def key_of_fingerprint(purpose: str, text: str) -> str:

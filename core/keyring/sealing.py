@@ -232,6 +232,12 @@ class KeyRing:
             for name in self.names(purpose)
         ]
 
+    def marked(self, purpose: str, data: bytes) -> list[bytes]:
+        """Return what `macs` does, as bytes that name their key; new rows keep the first."""
+        return [
+            purposes.marked(name, self.mac(purpose, data, key=name)) for name in self.names(purpose)
+        ]
+
     def maker_of(self, purpose: str, data: bytes, code: bytes) -> str | None:
         """Return the name of the key that made a code; None if none of the purpose's keys did."""
         for name in self.names(purpose):

@@ -38,10 +38,14 @@ class Migration(migrations.Migration):
                         default=1, editable=False, primary_key=True, serialize=False
                     ),
                 ),
+                ("identity", core.fields.CodeField(max_length=40)),
                 ("place", core.fields.CodeField(max_length=100)),
                 ("held_at", models.DateTimeField(null=True)),
                 ("held_reason", models.TextField(null=True)),
+                ("held_place", core.fields.CodeField(max_length=100, null=True)),
                 ("opened_at", models.DateTimeField(null=True)),
+                ("is_waited_for", models.BooleanField(db_default=False, default=False)),
+                ("backup_made_at", models.DateTimeField(null=True)),
             ],
             options={
                 "constraints": [

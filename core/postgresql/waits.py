@@ -10,6 +10,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import connections
 from psycopg import Connection, OperationalError, connect
 
+from core import certificates
 from core.postgresql import roles
 
 log = structlog.get_logger(__name__)
@@ -39,7 +40,9 @@ def require_bounded_waits() -> None:
                 roles.require_weak_role(alias, raw)
         except OperationalError as problem:
             refuse_if_options_are_refused(problem)
-            log.warning("bounded_waits_not_proven", database=alias)
+            log.warning(
+                "bounded_waits_not_proven", database=alias, certificate=certificates.fault(problem)
+            )
 
 
 def prove_once(alias: str, raw: Connection) -> None:

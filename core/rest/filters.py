@@ -30,6 +30,7 @@ SEVERAL = "[]"
 EXACT = ["exact"]
 RANGE = ["exact", "gt", "gte", "lt", "lte"]
 WHOLE_NUMBER = re.compile(r"0|[1-9][0-9]{0,11}", re.ASCII)
+MEANINGS = {"true": True, "false": False}
 LAST_SECOND = 99_999_999_999  # In the year 5138: what a calendar can still hold.
 
 
@@ -111,6 +112,17 @@ class Instant(Amount):
         return begins, begins + timedelta(microseconds=999_999)
 
 
+class TrueOrFalse(forms.Field):
+    """`true` or `false`, as JSON has them."""
+
+    shape: Shape = {"type": "boolean"}
+
+    def clean(self, value: str) -> bool:
+        if value not in MEANINGS:
+            raise forms.ValidationError("Must be true or false.")
+        return MEANINGS[value]
+
+
 class ObjectId(Text):
     """Any text: it is looked for, and an empty one is not found either."""
 
@@ -138,6 +150,10 @@ class ObjectIdFilter(CharFilter):
 
 class CurrencyFilter(CharFilter):
     field_class = Currency
+
+
+class TrueOrFalseFilter(Filter):
+    field_class = TrueOrFalse
 
 
 class AmountFilter(Filter):

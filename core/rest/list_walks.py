@@ -7,14 +7,16 @@ of a file's, so a caller takes them out of it.
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Any, NamedTuple
 
 from django.db.models import Count, F, Min
 from django.http import QueryDict
 
+from core import standby
 from core.rest import lists
 from core.rest.bounds import column
-from core.rest.lists import ListSpec, Rows, Source
+from core.rest.lists import Listing, ListSpec, Page, Rows, Source
 
 
 class Newest(NamedTuple):
@@ -44,6 +46,7 @@ def walk(rows: Rows, query: QueryDict, spec: ListSpec, *, size: int) -> Iterator
     """Return all rows that a query finds, in its order, in pages of `size`.
 
     Each page is a question of its own, asked when it is wanted, so no transaction need last longer.
+    A standby may answer it.
 
     :raises DomainError: with the first page, as `lists.page` does.
     """
@@ -53,7 +56,11 @@ def walk(rows: Rows, query: QueryDict, spec: ListSpec, *, size: int) -> Iterator
     has_more = True
     while has_more:
         part = replace(listing, wanted=wanted, edge=edge)
-        page = lists.paged([(part, part.matching())], url="")
+        page: Page = standby.read(partial(_paged, part)).answer
         yield page.rows
         has_more = page.has_more
         edge = wanted.place(page.rows[-1]) if has_more else None
+
+
+def _paged(part: Listing) -> Page:
+    return lists.paged([(part, part.matching())], url="")

@@ -17,6 +17,7 @@ from core.rest import parts
 from core.rest.bounds import Bound, column, columns
 from core.rest.filters import Filters, bare
 from core.rest.list_query import CURSORS, DEFAULT_SORT, ListQuery, read
+from core.rest.parts import Parts
 
 TOTAL_MAX = 10_000
 # Parameters of every list; `expand[]` is read by the view, which renders the rows.
@@ -103,6 +104,27 @@ def total(rows: Rows, query: QueryDict, spec: ListSpec, *, most: int | None = No
     """
     found = [(one, one.matching()) for one in listings([Source(rows, spec)], query)]
     return _count(found, TOTAL_MAX if most is None else most)
+
+
+def found(rows: Rows, query: QueryDict, spec: ListSpec) -> Rows:
+    """Return all rows that a query finds, the newest first, for what pages say of them together.
+
+    :raises DomainError: as `page` does.
+    """
+    [one] = listings([Source(rows, spec)], query)
+    return one.within(one.matching(), one.bounds).order_by(f"-{one.wanted.created}", "-id")
+
+
+def total_of_each(rows: Rows, query: QueryDict, spec: ListSpec, values: Parts) -> dict[str, int]:
+    """Count the rows that a query finds for each value of a column, each as `total` does.
+
+    :param values: of a column that the query does not narrow.
+    :raises DomainError: as `page` does.
+    """
+    [listing] = listings([Source(rows, spec)], query)
+    matching = listing.within(listing.matching(), listing.bounds)
+    order = columns(matching, (listing.wanted.created, "id"))
+    return parts.count_each(matching, values, [f"-{name}" for name in order], TOTAL_MAX + 1)
 
 
 def merged(sources: Sequence[Source], query: QueryDict, *, url: str) -> Page:

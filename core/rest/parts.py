@@ -44,15 +44,32 @@ def count(rows: Rows, parts: Parts, order: Sequence[str], most: int) -> int:
     return int(number)
 
 
+def count_each(rows: Rows, parts: Parts, order: Sequence[str], most: int) -> dict[str, int]:
+    """Count the rows of each value, up to `most` of each: values without a row have 0."""
+    part = _of_one(rows, parts, order)
+    # The order may be of an alias, which cannot be selected, and need not be.
+    sql, values = part.values("pk")[:most].query.sql_with_params()
+    number = f"(SELECT count(*) FROM ({sql}) AS found)"  # noqa: S608
+    each = f"SELECT part.value, {number} FROM unnest(%s::text[]) AS part (value)"  # noqa: S608
+    with connections[rows.db].cursor() as cursor:
+        cursor.execute(each, (*values, [*parts.values]))
+        return dict(cursor.fetchall())
+
+
 def _found(
     rows: Rows, parts: Parts, order: Sequence[str], most: int
 ) -> tuple[str, tuple[Any, ...]]:
     """Return as SQL the first rows of each part, by what they are ordered by, and its values."""
-    part = rows.filter(**{parts.column: RawSQL("part.value", ())}).order_by(*order)
     names = [name.removeprefix("-") for name in order]
+    part = _of_one(rows, parts, order)
     sql, values = part.values(*names)[:most].query.sql_with_params()
     found = f"unnest(%s::text[]) AS part (value), LATERAL ({sql}) AS found"
     return found, ([*parts.values], *values)
+
+
+def _of_one(rows: Rows, parts: Parts, order: Sequence[str]) -> Rows:
+    """Return the rows that have `part.value`, in an order."""
+    return rows.filter(**{parts.column: RawSQL("part.value", ())}).order_by(*order)
 
 
 def _direction(name: str) -> str:

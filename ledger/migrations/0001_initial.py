@@ -215,6 +215,7 @@ class Migration(migrations.Migration):
                     models.Index(
                         condition=models.Q(("type__isnull", False)),
                         fields=["merchant", "currency", "created_at", "id"],
+                        include=["net"],
                         name="transactions_by_currency",
                     ),
                     models.Index(
@@ -226,6 +227,11 @@ class Migration(migrations.Migration):
                         condition=models.Q(("type__isnull", False)),
                         fields=["merchant", "available_on", "created_at", "id"],
                         name="transactions_by_date",
+                    ),
+                    models.Index(
+                        condition=models.Q(("type__isnull", True)),
+                        fields=["merchant", "currency", "created_at"],
+                        name="movements_of_no_balance",
                     ),
                 ],
                 "constraints": [
@@ -441,6 +447,43 @@ class Migration(migrations.Migration):
                     "merchant",
                     models.ForeignKey(
                         db_constraint=False,
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="merchants.merchant",
+                    ),
+                ),
+            ],
+        ),
+        migrations.CreateModel(
+            name="DaySum",
+            fields=[
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "merchant_id",
+                        "currency",
+                        "day",
+                        "type",
+                        blank=True,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("currency", models.CharField(max_length=3)),
+                ("day", models.DateField()),
+                ("type", models.CharField(max_length=20)),
+                ("count", models.BigIntegerField()),
+                ("fee", models.BigIntegerField()),
+                ("surcharge", models.BigIntegerField()),
+                ("available", models.BigIntegerField()),
+                ("pending", models.BigIntegerField()),
+                ("reserved", models.BigIntegerField()),
+                ("boundary", models.BigIntegerField()),
+                (
+                    "merchant",
+                    models.ForeignKey(
                         db_index=False,
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="+",

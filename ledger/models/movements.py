@@ -117,8 +117,10 @@ class Movement(models.Model):
                 name="transactions_by_type",
                 condition=IS_TRANSACTION,
             ),
+            # With the net: the balance after a movement is summed from the index alone.
             models.Index(
                 fields=["merchant", "currency", "created_at", "id"],
+                include=["net"],
                 name="transactions_by_currency",
                 condition=IS_TRANSACTION,
             ),
@@ -131,6 +133,12 @@ class Movement(models.Model):
                 fields=["merchant", "available_on", "created_at", "id"],
                 name="transactions_by_date",
                 condition=IS_TRANSACTION,
+            ),
+            # Statements sum the accounts behind the balance too.
+            models.Index(
+                fields=["merchant", "currency", "created_at"],
+                name="movements_of_no_balance",
+                condition=Q(type__isnull=True),
             ),
         ]
         constraints = [

@@ -8,6 +8,7 @@ from merchants.models.merchant import (
     NonSecureLimit,
     Website,
 )
+from merchants.models.owed_mails import OwedMail
 from merchants.models.payout_accounts import PayoutAccount
 from merchants.models.payout_schedules import PayoutSchedule
 from merchants.models.people import Invitation, Member, OperatorInvitation, Session, User
@@ -28,6 +29,7 @@ __all__ = [
     "NegativeLimit",
     "NonSecureLimit",
     "OperatorInvitation",
+    "OwedMail",
     "PayoutAccount",
     "PayoutSchedule",
     "RequestLog",

@@ -1,6 +1,7 @@
 from django.db import models
 
 from core.fields import CodeField, JSONField, SealedField, id_field
+from core.keyring.purposes import MARKED_BYTES
 from core.querysets import MerchantManager
 from merchants.models.merchant import Merchant
 from merchants.models.people import User
@@ -39,7 +40,7 @@ class IdempotencyKey(models.Model):
 
     merchant = models.ForeignKey(Merchant, models.CASCADE, related_name="+", db_index=False)
     key = CodeField(max_length=255)
-    fingerprint = models.BinaryField(max_length=32)
+    fingerprint = models.BinaryField(max_length=MARKED_BYTES)
     request_id = models.CharField(max_length=40)
     # Until then one request works on it; afterwards a retry may take the lease.
     lease_until = models.DateTimeField()

@@ -8,6 +8,7 @@ from django.utils.module_loading import import_string
 
 from core.fields import AddressField, JSONField, id_field
 from core.folding import AsciiLower
+from core.keyring.purposes import MARKED_BYTES
 from core.names import email_key
 from core.querysets import MerchantManager
 from merchants.models.merchant import Merchant
@@ -99,6 +100,7 @@ class Member(models.Model):
         OWNER = "owner"
         DEVELOPER = "developer"
         FINANCE = "finance"
+        ACCOUNTANT = "accountant"
         SUPPORT = "support"
 
     merchant = models.ForeignKey(Merchant, models.CASCADE, related_name="members")
@@ -127,7 +129,7 @@ class Offer(models.Model):
 
     id = id_field()
     email = AddressField()
-    token_hash = models.BinaryField(max_length=32, unique=True)
+    token_hash = models.BinaryField(max_length=MARKED_BYTES, unique=True)
     invited_by = models.ForeignKey(User, models.CASCADE, related_name="+")
     created_at = models.DateTimeField()
     expires_at = models.DateTimeField()

@@ -15,6 +15,8 @@ from merchants.refusals import ChangeRefused
 from panel import once, refusals
 from panel.merchants.pages import show
 
+# The button of a second page that leads back to the form (`two_pages`).
+CHANGE = "change"
 # Refusals that a form shows at its inputs: of the API's forms, and of the rooms below.
 REFUSALS = (DomainError, ChangeRefused)
 
@@ -70,6 +72,7 @@ def done(request: HttpRequest, form: Any, act: Callable[[], HttpResponse]) -> Ht
 
 
 def ask(request: HttpRequest, template: str, form: forms.Form, **shown: Any) -> HttpResponse:
-    """Answer the page with a form: as it was opened, or as it was refused."""
+    """Answer the page with a form: as it was opened, or led back to, or refused."""
     facts = {"form": form, "token": once.token(request), **shown}
-    return show(request, template, facts, status=400 if request.method == "POST" else 200)
+    is_refused = request.method == "POST" and CHANGE not in request.POST
+    return show(request, template, facts, status=400 if is_refused else 200)

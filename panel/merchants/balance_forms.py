@@ -9,9 +9,9 @@ from django.utils.translation import gettext_lazy as _
 from core import money
 from merchants.models import Merchant, PayoutAccount
 from panel.merchants.acts import Refusable
-from panel.merchants.balance_words import REFUSALS, masked
+from panel.merchants.balance_words import REFUSALS
 from panel.merchants.list_forms import no_amount, text
-from payouts.destinations import OF_A_SANDBOX
+from payouts.destinations import OF_A_SANDBOX, masked
 from payouts.forms import STATEMENT_MAX
 from payouts.topups import creation
 

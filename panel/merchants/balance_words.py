@@ -39,6 +39,8 @@ TYPES: dict[str, Any] = {
     Type.TOPUP_REVERSAL.value: _("Top-up taken back"),
     Type.ADJUSTMENT.value: _("Written off by us"),
 }
+# By the reason why `available` changed.
+CHANGES: dict[str, Any] = {"settlement": _("Payments that became available"), **TYPES}
 # By the status of a payout: what it means for the money.
 PAYOUTS: dict[str, Any] = {
     PayoutStatus.PENDING.value: _("The money is set aside, and nothing was sent yet."),
@@ -150,8 +152,3 @@ def in_debt(funds: Funds, currency: str) -> str:
         "owed": money.written(funds.owed, currency),
         "limit": money.written(funds.negative_limit, currency),
     }
-
-
-def masked(iban: str) -> str:
-    """Return an account's number with its middle hidden; nothing for an account without one."""
-    return f"{iban[:4]} •••• {iban[-4:]}" if iban else ""

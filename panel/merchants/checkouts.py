@@ -19,8 +19,9 @@ from payments.checkout.states import SessionStatus
 
 PATH = "/v1/checkout/sessions"
 SESSIONS = ListPage(
-    "payment_pages", CheckoutForm, "panel/checkout/list.html", PATH, is_counted=True
-)
+    "payment_pages", CheckoutForm, "panel/checkout/list.html", PATH, is_counted=True,
+    statuses=SessionStatus.values,
+)  # fmt: skip
 
 
 @page()

@@ -18,6 +18,9 @@ class Difference(NamedTuple):
 def differences(previous: dict[str, Any], now: dict[str, Any], above: str = "") -> list[Difference]:
     """Return the fields that changed, in the order of the object.
 
+    A field that has nothing to show before and after did not change for its readers: null that
+    became an empty list, or the same text.
+
     :param previous: the earlier values; nested objects carry their changed keys alone.
     """
     found = []
@@ -26,9 +29,13 @@ def differences(previous: dict[str, Any], now: dict[str, Any], above: str = "") 
         whole = f"{above}{name}"
         if isinstance(old, dict) and isinstance(new, dict):
             found += differences(old, new, f"{whole}.")
-        else:
+        elif _text(old) != _text(new) and not (_is_nothing(old) and _is_nothing(new)):
             found.append(Difference(whole, _text(old), _text(new)))
     return found
+
+
+def _is_nothing(value: Any) -> bool:
+    return value is None or value in ("", [], {})
 
 
 def _text(value: Any) -> str:

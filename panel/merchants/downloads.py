@@ -16,6 +16,8 @@ from django.http import HttpResponse, StreamingHttpResponse
 from core import connections, csv_rows, redis
 from merchants import audit_log
 from merchants.models import Member
+from panel.merchants import csv_forms
+from panel.merchants.csv_forms import CsvForm
 from panel.patience import limited
 
 # More than a page of the panel has: an export that gave up in the middle would be begun again.
@@ -78,8 +80,10 @@ class Turn:
 class CsvFile(NamedTuple):
     """A file that a person is sent.
 
+    :param columns: the API's names; `header` and rows are written in the form of the file.
+    :param pages: of rows for programs, each asked of the database when it is wanted.
+    :param zone: of the merchant, in which people read moments.
     :param subject: of the row in the audit log; `kept` is what the row says of it.
-    :param pages: of rows, each asked of the database when it is wanted.
     """
 
     name: str
@@ -87,6 +91,8 @@ class CsvFile(NamedTuple):
     pages: Iterator[CsvPage]
     subject: str
     kept: Mapping[str, Any]
+    form: CsvForm = csv_forms.PROGRAMS
+    zone: str = "UTC"
 
 
 def breathing(cells: Iterable[Row]) -> Iterator[Row]:
@@ -131,7 +137,10 @@ class Download:
 
     def __init__(self, file: CsvFile, turn: Turn) -> None:
         self.turn = turn
-        self.pieces = csv_rows.pieces(file.columns, _rows(file.pages, turn))
+        header = csv_forms.header(file.form, file.columns)
+        written = csv_forms.writer(file.form, file.columns, file.zone)
+        rows = map(written, _rows(file.pages, turn))
+        self.pieces = csv_rows.pieces(header, rows, delimiter=file.form.delimiter)
 
     def __iter__(self) -> Iterator[bytes]:
         return self.pieces

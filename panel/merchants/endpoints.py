@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from core.errors import DomainError
 from merchants.models import Member
 from panel import once, permissions
-from panel.merchants import calls, list_pages, listing
+from panel.merchants import calls, hook_words, list_pages, listing
 from panel.merchants.deliveries import DeliveryForm, pane
 from panel.merchants.list_forms import ListForm
 from panel.merchants.pages import page, show
@@ -29,8 +29,10 @@ def webhooks(request: HttpRequest, member: Member) -> HttpResponse:
     """Show the merchant's endpoints, each with its health; there are 16 at most."""
     rows = list(endpoints.of(member.merchant).order_by("-created_at", "-id"))
     found = health.of(rows)
+    late = health.waiting([row for row in rows if is_in_trouble(row)])
+    words = {one: hook_words.waiting(few, member.merchant) for one, few in late.items()}
     shown = {
-        "rows": [(row, found[row.id]) for row in rows],
+        "rows": [(row, found[row.id], words.get(row.id)) for row in rows],
         "call": calls.curl("GET", PATH),
     }
     return show(request, "panel/webhooks/list.html", shown)
@@ -46,6 +48,7 @@ def endpoint(request: HttpRequest, member: Member, endpoint: str) -> HttpRespons
     shown: dict[str, Any] = {
         "endpoint": row,
         "facts": facts(row),
+        "waiting": _waiting(row, member),
         "receivers": receivers(),
         "may_resend": row.status != Endpoint.Status.DISABLED,
         "may_see_events": permissions.may_open(member, "event"),
@@ -78,6 +81,17 @@ def _found(member: Member, row: Endpoint, form: ListForm) -> dict[str, Any]:
     chosen = form.given.get("delivery") or (found.rows[0].id if found.rows else "")
     with_event = every.select_related("event")
     return {"page": found, **(pane(member, listing.find(with_event, chosen)) if chosen else {})}
+
+
+def is_in_trouble(row: Endpoint) -> bool:
+    """Return whether an endpoint does not answer, and events are still sent to it."""
+    return row.status == Endpoint.Status.ENABLED and row.troubled_at is not None
+
+
+def _waiting(row: Endpoint, member: Member) -> str:
+    if not is_in_trouble(row):
+        return ""
+    return hook_words.waiting(health.waiting([row])[row.id], member.merchant)
 
 
 def facts(row: Endpoint) -> dict[str, Any]:

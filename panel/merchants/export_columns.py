@@ -11,14 +11,26 @@ from typing import Any
 import orjson
 
 from api import request_logs
-from core import money
+from core import local_days, money
 from events.models import Event
+from ledger import transactions
+from ledger.models import Movement
 from merchants.models import AuditEntry, Member, RequestLog
+from panel.merchants import payment_books, row_words
 from panel.merchants.audit_log import HOUSE, as_shown
+from panel.merchants.csv_forms import INSTANTS
 from payments.customers import render as customer_render
 from payments.customers.models import Customer
+from payments.disputes import render as dispute_render
+from payments.disputes.models import Dispute
 from payments.intents import render as intent_render
 from payments.intents.models import PaymentIntent
+from payments.refunds import render as refund_render
+from payments.refunds.models import Refund
+from payouts import render as payout_render
+from payouts.models import Payout
+from payouts.topups import render as topup_render
+from payouts.topups.models import Topup
 
 Cells = Callable[[Member, Sequence[Any]], Iterable[Sequence[Any]]]
 
@@ -28,7 +40,32 @@ PAYMENTS = (
     "amount_refundable", "capture_method", "installments", "card.brand", "card.bin", "card.last4",
     "card.card_type", "card.domestic", "three_d_secure.requested", "three_d_secure.effective",
     "fraud.status", "fraud.risk_level", "last_payment_error", "customer", "description",
-    "latest_attempt", "canceled_at", "cancellation_reason", "metadata", "livemode",
+    "latest_attempt", "canceled_at", "cancellation_reason", "metadata", "livemode", "fee", "net",
+    "available_on", "settlements", "payer.name", "payer.email",
+)  # fmt: skip
+REFUNDS = (
+    "id", "created", "status", "amount", "amount_major", "currency", "payment_intent", "attempt",
+    "method", "reason", "description", "failure_reason", "pending_reason", "reference", "metadata",
+    "livemode",
+)  # fmt: skip
+DISPUTES = (
+    "id", "created", "status", "amount", "amount_major", "currency", "payment_intent", "attempt",
+    "reason", "network_reason_code", "evidence_due_by", "evidence_details", "evidence",
+    "is_payment_refundable", "metadata", "livemode",
+)  # fmt: skip
+PAYOUTS = (
+    "id", "created", "status", "amount", "amount_major", "currency", "arrival_date", "automatic",
+    "method", "destination", "description", "statement_descriptor", "failure_code",
+    "failure_message", "trace_id", "metadata", "livemode",
+)  # fmt: skip
+TOPUPS = (
+    "id", "created", "status", "amount", "amount_major", "currency", "expected_availability_date",
+    "source.reference", "description", "failure_code", "failure_message", "initiated_by",
+    "metadata", "livemode",
+)  # fmt: skip
+MOVEMENTS = (
+    "id", "created", "type", "source", "amount", "amount_major", "fee", "net", "net_major",
+    "currency", "available_on", "status", "description", "livemode",
 )  # fmt: skip
 CUSTOMERS = (
     "id", "created", "email", "name", "phone", "description", "address", "shipping",
@@ -47,15 +84,54 @@ AUDIT_LOG = (
     "id", "created", "action", "actor", "actor_id", "actor_name", "subject", "address",
     "request_id", "before", "after", "reason",
 )  # fmt: skip
-# Unix seconds in the API.
-INSTANTS = frozenset({"created", "canceled_at"})
+# Moments are unix seconds in the API.
+# Unix seconds too: the beginning of a day of the merchant's.
+DAYS = frozenset({"arrival_date", "expected_availability_date", "available_on"})
 
 
-def payments(_member: Member, rows: Sequence[PaymentIntent]) -> Iterable[Sequence[Any]]:
+def payments(member: Member, rows: Sequence[PaymentIntent]) -> Iterable[Sequence[Any]]:
+    zone = member.merchant.timezone
+    books, payers = payment_books.of(member, rows), row_words.payers(member, rows)
     for row in rows:
-        body = intent_render.payment_intent(row)
-        body["amount_major"] = money.major(row.amount, row.currency)
-        yield _picked(body, PAYMENTS)
+        body = {**intent_render.payment_intent(row), **books.get(row.id, {})}
+        body["payer"] = payers[row.id]
+        yield _picked(_with_major(body), PAYMENTS, zone)
+
+
+def refunds(member: Member, rows: Sequence[Refund]) -> Iterable[Sequence[Any]]:
+    return _objects(member, map(refund_render.refund, rows), REFUNDS)
+
+
+def disputes(member: Member, rows: Sequence[Dispute]) -> Iterable[Sequence[Any]]:
+    return _objects(member, map(dispute_render.dispute, rows), DISPUTES)
+
+
+def payouts(member: Member, rows: Sequence[Payout]) -> Iterable[Sequence[Any]]:
+    return _objects(member, map(payout_render.payout, rows), PAYOUTS)
+
+
+def topups(member: Member, rows: Sequence[Topup]) -> Iterable[Sequence[Any]]:
+    return _objects(member, map(topup_render.topup, rows), TOPUPS)
+
+
+def movements(member: Member, rows: Sequence[Movement]) -> Iterable[Sequence[Any]]:
+    return _objects(member, transactions.shown(rows, member.merchant), MOVEMENTS)
+
+
+def _objects(
+    member: Member, bodies: Iterable[dict[str, Any]], columns: Sequence[str]
+) -> Iterable[Sequence[Any]]:
+    zone = member.merchant.timezone
+    return (_picked(_with_major(body), columns, zone) for body in bodies)
+
+
+def _with_major(body: dict[str, Any]) -> dict[str, Any]:
+    """Return an object with its amount, and its net if it has one, in major units too."""
+    return body | {
+        f"{name}_major": money.major(body[name], body["currency"])
+        for name in ("amount", "net")
+        if body.get(name) is not None
+    }
 
 
 def customers(_member: Member, rows: Sequence[Customer]) -> Iterable[Sequence[Any]]:
@@ -92,15 +168,17 @@ def utc(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _picked(body: dict[str, Any], columns: Sequence[str]) -> list[Any]:
-    return [_value(body, name) for name in columns]
+def _picked(body: dict[str, Any], columns: Sequence[str], zone: str = "UTC") -> list[Any]:
+    return [_value(body, name, zone) for name in columns]
 
 
-def _value(body: dict[str, Any], name: str) -> Any:
+def _value(body: dict[str, Any], name: str, zone: str) -> Any:
     whole, _, part = name.partition(".")
     value = body.get(whole)
     if part:
         return (value or {}).get(part)
     if name in INSTANTS and value is not None:
         return utc(datetime.fromtimestamp(value, UTC))
+    if name in DAYS and value is not None:
+        return local_days.of(datetime.fromtimestamp(value, UTC), zone).isoformat()
     return value

@@ -9,6 +9,8 @@ from django.utils.translation import gettext_lazy as _
 from core.querysets import MerchantRows
 from core.rest.lists import ListSpec
 from events.models import Event
+from ledger import transactions
+from ledger.filters import TRANSACTIONS
 from merchants.filters import AUDIT_LOG, REQUEST_LOGS
 from merchants.models import Merchant, RequestLog
 from panel.merchants import audit_log, export_columns
@@ -17,12 +19,27 @@ from panel.merchants.customer_forms import CustomerListForm
 from panel.merchants.events import EventForm
 from panel.merchants.export_columns import Cells
 from panel.merchants.log_filters import LogForm
-from panel.merchants.money_filters import PaymentForm
+from panel.merchants.money_filters import (
+    DisputeForm,
+    MovementForm,
+    PaymentForm,
+    PayoutForm,
+    RefundForm,
+    TopupForm,
+)
 from panel.merchants.request_logs import BODIES
 from payments.customers.models import Customer
 from payments.customers.resource import CUSTOMERS
+from payments.disputes import render as dispute_render
+from payments.disputes.resource import DISPUTES
 from payments.intents.filters import PAYMENTS
 from payments.intents.models import PaymentIntent
+from payments.refunds.models import Refund
+from payments.refunds.resource import REFUNDS
+from payouts.models import Payout
+from payouts.resource import PAYOUTS
+from payouts.topups.models import Topup
+from payouts.topups.resource import TOPUPS
 from webhooks.filters import EVENTS
 
 
@@ -58,6 +75,26 @@ LISTS = {
         Exported(
             "payments", _("Payments"), PaymentIntent.objects.for_merchant, PAYMENTS, PaymentForm,
             export_columns.PAYMENTS, export_columns.payments,
+        ),
+        Exported(
+            "refunds", _("Refunds"), Refund.objects.for_merchant, REFUNDS, RefundForm,
+            export_columns.REFUNDS, export_columns.refunds,
+        ),
+        Exported(
+            "disputes", _("Disputes"), dispute_render.DISPUTES.for_merchant, DISPUTES, DisputeForm,
+            export_columns.DISPUTES, export_columns.disputes,
+        ),
+        Exported(
+            "payouts", _("Payouts"), Payout.objects.for_merchant, PAYOUTS, PayoutForm,
+            export_columns.PAYOUTS, export_columns.payouts,
+        ),
+        Exported(
+            "topups", _("Top-ups"), Topup.objects.for_merchant, TOPUPS, TopupForm,
+            export_columns.TOPUPS, export_columns.topups,
+        ),
+        Exported(
+            "movements", _("Movements"), transactions.of_merchant, TRANSACTIONS, MovementForm,
+            export_columns.MOVEMENTS, export_columns.movements,
         ),
         Exported(
             "customers", _("Customers"), _customers, CUSTOMERS, CustomerListForm,

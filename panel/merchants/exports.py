@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils.formats import number_format
 from django.utils.translation import gettext_lazy as _
 
-from core import clock
+from core import clock, standby
 from core.errors import DomainError
 from core.querysets import MerchantRows
 from core.rest import list_walks
@@ -17,7 +17,8 @@ from core.rest.list_query import CURSORS
 from core.rest.list_walks import Newest
 from core.rest.lists import ListSpec
 from merchants.models import Member
-from panel.merchants import addresses, downloads, export_columns, listing
+from panel.merchants import addresses, csv_forms, downloads, export_columns, listing
+from panel.merchants.csv_forms import CsvForm
 from panel.merchants.downloads import AnotherIsRunning, CsvFile, CsvPage, TurnsAway
 from panel.merchants.export_lists import LISTS, Exported
 from panel.merchants.filter_words import in_words, moment_of
@@ -93,6 +94,7 @@ class AskedExport(NamedTuple):
     listed: Exported
     member: Member
     query: QueryDict
+    form: CsvForm = csv_forms.PROGRAMS
 
     @property
     def source(self) -> tuple[Any, QueryDict, Any]:
@@ -108,7 +110,8 @@ def export(request: HttpRequest, member: Member, listed: str) -> HttpResponse:
         return HttpResponseRedirect(f"{way}?{request.GET.urlencode()}")
     if problem := addresses.unsafe(request):
         return _shown(request, AskedExport(LISTS[listed], member, QueryDict()), problem=problem)
-    asked = AskedExport(LISTS[listed], member, _filter(request.GET, LISTS[listed]))
+    form, query = csv_forms.chosen(request), _filter(request.GET, LISTS[listed])
+    asked = AskedExport(LISTS[listed], member, query, form)
     try:
         with limited():
             newest = list_walks.newest(*asked.source, most=ROWS_MOST)
@@ -147,7 +150,9 @@ def _shown(
         "words": in_words(asked.query, listed.form(asked.query, zone=merchant.timezone)),
         "most": number_format(ROWS_MOST, force_grouping=True),
         "rows": number_format(facts.get("count") or 0, force_grouping=True),
-        "has_amounts": "amount_major" in listed.columns,
+        "seconds_behind": standby.most_seconds_behind(),
+        "forms": csv_forms.offered(),
+        "form_chosen": asked.form,
     }
     return show(request, TEMPLATE, facts, status=status)
 
@@ -162,9 +167,11 @@ def _file(asked: AskedExport, count: int) -> HttpResponse:
     :raises TurnsAway: it is not known whether it has.
     """
     kept = {"filter": _kept(asked.query), "rows": count}
-    page = asked.listed.page
-    file = CsvFile(_name(asked), asked.listed.columns, _pages(asked), subject=page, kept=kept)
-    return downloads.answer(asked.member, file)
+    file = CsvFile(
+        _name(asked), asked.listed.columns, _pages(asked), asked.listed.page, kept,
+        form=asked.form, zone=asked.member.merchant.timezone,
+    )  # fmt: skip
+    return csv_forms.remember(downloads.answer(asked.member, file), asked.form)
 
 
 def _pages(asked: AskedExport) -> Iterator[CsvPage]:

@@ -17,6 +17,7 @@ PAGES = {
     "cus": "customer",
     "pi": "payment",
     "cs": "payment_page",
+    "re": "refund",
     "dp": "dispute",
     "po": "payout",
     "tu": "topup",

@@ -99,6 +99,9 @@ class ListForm(Refusable):
     pair: tuple[str, ...] = ()
     # Inputs that are folded away until one is used.
     folded: tuple[str, ...] = ()
+    # Inputs that always stand above the list; all others are folded away. Without them the whole
+    # form is.
+    bar: tuple[str, ...] = ()
     # By an input, the words about a value that the list does not take.
     refused: Mapping[str, Any] = {
         "q": _("Search for a shorter text: 255 characters at most."),
@@ -170,16 +173,24 @@ class ListForm(Refusable):
     @property
     def common(self) -> list[forms.BoundField]:
         """Return the inputs that are not folded away."""
-        return [self[name] for name in self.fields if name not in self.folded]
+        return [self[name] for name in self.fields if name not in self._folded]
 
     @property
     def rare(self) -> list[forms.BoundField]:
-        return [self[name] for name in self.folded]
+        return [self[name] for name in self._folded]
 
     @property
     def has_rare_ones(self) -> bool:
-        """Tell whether one of the filters that are folded away is used or refused."""
-        return any(self.data.get(name) or name in self.errors for name in self.folded)
+        """Tell whether one of the filters that are folded away is used or refused.
+
+        Above a list with a bar the tabs say the status, and its heads the order.
+        """
+        seen = self._folded if not self.bar else [*{*self._folded} - {"status[]", "sort"}]
+        return any(self.data.get(name) or name in self.errors for name in seen)
+
+    @property
+    def _folded(self) -> Iterable[str]:
+        return [name for name in self.fields if name not in self.bar] if self.bar else self.folded
 
     @property
     def kept(self) -> list[tuple[str, str]]:
@@ -191,6 +202,11 @@ class ListForm(Refusable):
             for value in values
             if value and name not in shown and self._is_the_lists(name) and self._is_apart(name)
         ]
+
+    @property
+    def unseen(self) -> list[tuple[str, str]]:
+        """Return parameters that a tab above the form has chosen; the form sends them again."""
+        return []
 
     @property
     def is_narrowed(self) -> bool:

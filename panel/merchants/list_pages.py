@@ -1,6 +1,6 @@
 """The page of a list: the API's own filters as a form, its rows, and ways to the next ones."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
@@ -9,8 +9,9 @@ from core.errors import DomainError
 from core.querysets import MerchantRows
 from core.rest.lists import Page
 from merchants.models import Member
-from panel.merchants import addresses, calls, links, listing
+from panel.merchants import addresses, calls, links, list_ways, listing
 from panel.merchants.list_forms import ListForm
+from panel.merchants.list_ways import ListWay, StatusTab
 from panel.merchants.pages import show
 from panel.patience import TookTooLong, limited
 
@@ -25,6 +26,7 @@ class ListPage(NamedTuple):
     :param name: of its page, and of its export.
     :param path: of the API's list; nothing if the API has none.
     :param is_counted: the page says how many rows there are.
+    :param statuses: those that have a tab, in the order of the tabs.
     :param words: gives the rows of a page their words, and returns more for the template.
     """
 
@@ -33,6 +35,7 @@ class ListPage(NamedTuple):
     template: str
     path: str = ""
     is_counted: bool = False
+    statuses: Sequence[str | StatusTab] = ()
     words: Callable[[Member, Page], dict[str, Any]] = _nothing
 
 
@@ -54,14 +57,37 @@ def answer(
         return HttpResponseRedirect(f"{request.path}?{better}" if better else request.path)
     if not form.errors and (found := _found(listed, rows, form, cursors)):
         shown |= {"page": found, **listed.words(member, found)}
+        shown |= _ways(listed, rows, form, found)
     wanted = QueryDict() if form.errors else form.asked
     shown |= {
         "form": form,
         "is_narrowed": form.is_narrowed,
-        "export_url": links.to_export(member, listed.name, wanted),
+        "export_url": links.to_export(member, listed.name, _with_unseen(wanted, form)),
         "call": calls.listing(listed.path, wanted) if listed.path else "",
     }
     return show(request, listed.template, shown, status=400 if form.errors else 200)
+
+
+def _with_unseen(query: QueryDict, form: ListForm) -> QueryDict:
+    """Return a filter with what a tab above the form has chosen."""
+    whole = query.copy()
+    for name, value in form.unseen:
+        whole[name] = value
+    return whole
+
+
+def _ways(
+    listed: ListPage, rows: MerchantRows, form: ListForm, found: Page
+) -> dict[str, list[ListWay]]:
+    """Return the tabs and days of a list; a list that has no row at all has none."""
+    if not listed.statuses or not (found.rows or form.is_narrowed):
+        return {}
+    statuses = list_ways.statuses_of(listed.statuses)
+    counts = listing.counts_by_status(rows, form.given, form.spec, found, statuses)
+    return {
+        "tabs": list_ways.tabs(form.given, listed.statuses, counts),
+        "days": list_ways.days(form.given, form.zone),
+    }
 
 
 def filters(request: HttpRequest, member: Member, form_class: type[ListForm]) -> ListForm:

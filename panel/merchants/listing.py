@@ -1,6 +1,7 @@
 """Pages of lists by the API's own engine, and single rows, as the merchants' pages ask for them."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -14,6 +15,7 @@ from core.querysets import MerchantRows
 from core.rest import lists
 from core.rest.list_query import CURSORS
 from core.rest.lists import ListSpec, Page
+from core.rest.parts import Parts
 from panel.patience import TookTooLong, limited, tighten
 
 NO_SUCH_PLACE = _("This place of the list is gone. Start again from the newest.")
@@ -23,6 +25,7 @@ PAGES_OWN = ("limit", "include", "expand")
 # Beside three for the rows, so that the page ends within five seconds.
 COUNT_MS = 1_500
 SEARCH = "q"
+STATUS = "status"
 # So many hits of a search are sorted within a part of a page's time.
 SORTED_MOST = 30_000
 # Parts of a name that repeats, or that has a bound: `types[]`, `created[gte]`.
@@ -62,15 +65,47 @@ def asked(query: QueryDict, spec: ListSpec) -> QueryDict:
     return found
 
 
+def without(query: QueryDict, *names: str) -> QueryDict:
+    """Return a copy of an address without its cursors and these parameters.
+
+    :param names: as the API has them, without their brackets.
+    """
+    left = query.copy()
+    gone = {*CURSORS, *names}
+    for name in [name for name in left if name.partition(BRACKET)[0] in gone]:
+        left.pop(name)
+    return left
+
+
+def counts_by_status(
+    rows: MerchantRows, query: QueryDict, spec: ListSpec, page: Page, statuses: Sequence[str]
+) -> dict[str, int]:
+    """Return how many rows each status has under an address's other filters.
+
+    Nothing if that is not soon counted, or a text is searched for.
+
+    :param page: the page of this address; a list that is whole on it is not counted again.
+    """
+    every = asked(query, spec)
+    others = without(every, STATUS)
+    if every == others and page.total_count == len(page.rows):
+        return {**dict.fromkeys(statuses, 0), **Counter(row.status for row in page.rows)}
+    if SEARCH in every:
+        return {}
+    try:
+        with limited(COUNT_MS):
+            return lists.total_of_each(rows, others, spec, Parts(STATUS, statuses))
+    except TookTooLong:
+        return {}
+
+
 def counted_page(rows: MerchantRows, query: QueryDict, spec: ListSpec) -> Page:
     """Return the page that an address asks for with the number of all rows, if it is soon counted.
 
     :raises TookTooLong: the rows were not found in time.
     :raises DomainError: as `core.rest.lists.page` does.
     """
-    every = asked(query, spec)
-    for name in CURSORS:
-        every.pop(name, None)
+    every = without(asked(query, spec))
     if SEARCH in every:
         return _searched_page(rows, query, every, spec)
     found = None

@@ -1,4 +1,4 @@
-"""The filters of payments, payment pages, refunds, disputes, payouts and top-ups as inputs."""
+"""The filters of payments, payment pages, refunds, disputes and the balance as inputs."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -6,6 +6,8 @@ from typing import Any
 from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
+from ledger.filters import TRANSACTIONS
+from panel.merchants.balance_words import TYPES
 from panel.merchants.dispute_words import REASONS
 from panel.merchants.list_forms import (
     ANY,
@@ -33,21 +35,34 @@ from payouts.topups.resource import TOPUPS
 from payouts.topups.states import TopupStatus
 
 CAPTURES: list[tuple[str, Any]] = [ANY, ("automatic", _("At once")), ("manual", _("By hand"))]
+COUNTRIES: list[tuple[str, Any]] = [ANY, ("true", _("Domestic")), ("false", _("Foreign"))]
 METHODS: dict[str, Any] = {Method.VOID.value: _("Void"), Method.REFUND.value: _("Refund")}
+
+
+DAYS = ("created_from", "created_to")
 
 
 class PaymentForm(SumForm):
     spec = PAYMENTS
+    bar = ("q", "currency", *DAYS)
     pair = ("metadata_key", "metadata_value")
-    folded = ("customer", *pair, "sort")
     refused = {
         **SumForm.refused,
         "metadata_key": _("Give a key and its value, without brackets."),
+        "last4": _("Give the last four digits of the card."),
+        "program": _("Give a card programme, such as bonus."),
+        "issuer": _("Give the issuer's whole name: 100 characters at most."),
+        "installments": _("Give a number of installments: 1 is none."),
     }
 
     q = text(_("Search"), placeholder="pi_…")
     currency = AnyChoice(label=_("Currency"), required=False)
     capture_method = AnyChoice(label=_("Capture"), required=False, choices=CAPTURES)
+    last4 = text(_("Last four digits"), inputmode="numeric")
+    program = text(_("Card programme"))
+    issuer = text(_("Issuer"))
+    installments = text(_("Installments"), inputmode="numeric")
+    domestic = AnyChoice(label=_("Card"), required=False, choices=COUNTRIES)
     customer = text(_("Customer"), placeholder="cus_…")
     metadata_key = text(_("Metadata: key"))
     metadata_value = text(_("Metadata: value"))
@@ -55,7 +70,8 @@ class PaymentForm(SumForm):
     vars()["status[]"] = several_statuses(PaymentStatus.values)
     field_order = (
         "q", "amount_from", "amount_to", "currency", "created_from", "created_to",
-        "capture_method", "customer", "metadata_key", "metadata_value", "sort", "status[]",
+        "capture_method", "last4", "program", "issuer", "installments", "domestic",
+        "customer", "metadata_key", "metadata_value", "sort", "status[]",
     )  # fmt: skip
 
     def input_of(self, param: str) -> str:
@@ -104,6 +120,7 @@ class CheckoutForm(ListForm):
 
 class RefundForm(SumForm):
     spec = REFUNDS
+    bar = ("payment_intent", "method", *DAYS)
     payment_intent = text(_("Payment"), placeholder="pi_…")
     method = AnyChoice(label=_("Kind"), required=False, choices=[ANY, *METHODS.items()])
     sort = order()
@@ -127,6 +144,7 @@ class DisputeForm(ListForm):
 
 class PayoutForm(ListForm):
     spec = PAYOUTS
+    bar = ("currency", *DAYS)
     human = {
         **BOUNDS,
         "arrival_from": "arrival_date[gte]",
@@ -148,8 +166,38 @@ class PayoutForm(ListForm):
 
 class TopupForm(ListForm):
     spec = TOPUPS
+    bar = ("currency", *DAYS)
 
     currency = AnyChoice(label=_("Currency"), required=False)
     sort = order()
     vars()["status[]"] = several_statuses(TopupStatus.values)
     field_order = ("currency", "created_from", "created_to", "sort", "status[]")
+
+
+class MovementForm(ListForm):
+    """The filters of movements; tabs above the form choose the currency."""
+
+    spec = TRANSACTIONS
+    bar = ("type", "source", *DAYS)
+    human = {
+        **BOUNDS,
+        "available_from": "available_on[gte]",
+        "available_to": "available_on[lt]",
+    }
+    ranges = (("created_from", "created_to"), ("available_from", "available_to"))
+    type = AnyChoice(label=_("Kind"), required=False, choices=[ANY, *TYPES.items()])
+    source = text(_("Of which payment, refund, dispute, payout or top-up"), placeholder="pi_…")
+    available_from = day(_("Available from"))
+    available_to = day(_("Available to"))
+    sort = order()
+    field_order = (
+        "type", "source", "created_from", "created_to", "available_from", "available_to", "sort",
+    )  # fmt: skip
+
+    @property
+    def unseen(self) -> list[tuple[str, str]]:
+        return [("currency", self.unit)]
+
+    @property
+    def kept(self) -> list[tuple[str, str]]:
+        return [one for one in super().kept if one not in self.unseen]

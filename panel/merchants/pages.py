@@ -8,18 +8,20 @@ from typing import Any
 from django.contrib import messages
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
+from django.db.models.expressions import RawSQL
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 from django.utils.translation import gettext as _
 
-from core import acts, context
+from core import acts, clock, context
 from core.context import ActorKind
 from core.detection import contains_encoded_card_number
 from merchants import second_factors
 from merchants.models import Member
 from panel import permissions
+from panel.frame import LAST_SEEN
 from panel.merchants import sent_again
 
 View = Callable[..., HttpResponse]
@@ -27,8 +29,6 @@ View = Callable[..., HttpResponse]
 # (`panel.account.doors`). A form that is sent too late leads to the same page by GET, and nothing
 # of it is kept.
 proof_required = acts.proof_required
-# In the session: the merchant whose page was opened last.
-LAST_SEEN = "merchant"
 # A member's use of a page within a minute of the one that was noted is not noted.
 NOTED = timedelta(minutes=1)
 
@@ -102,11 +102,16 @@ def _way_back(request: HttpRequest) -> str:
 
 
 def _member(request: HttpRequest, merchant_id: str) -> Member:
-    """Return the person's place in the merchant's team, as it is now."""
+    """Return the person's place in the merchant's team, as it is now.
+
+    The clock is read with it: the navigation's counts need it on every page.
+    """
     rows = Member.objects.filter(user=request.user.pk, merchant_id=merchant_id)
-    member = rows.select_related("merchant").first()
+    offset = RawSQL(clock.OFFSET_COLUMN, [])  # noqa: S611  # A constant text.
+    member = rows.select_related("merchant").annotate(offset_seconds=offset).first()
     if member is None:
         raise Http404
+    clock.note_offset(member.offset_seconds)
     context.act_as(ActorKind.USER, str(request.user.pk), request.user.get_username())
     if work := context.current():
         work.facts["merchant"] = merchant_id

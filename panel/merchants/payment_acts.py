@@ -3,8 +3,10 @@
 from typing import Any, NamedTuple
 
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from core import money
 from merchants.models import Member
 from panel import permissions
 from payments.charging.cancellations import CANCELABLE
@@ -56,10 +58,17 @@ def acts(member: Member, payment: PaymentIntent) -> tuple[list[ActButton], list[
             refused.append(RefusedAct(word, why))
         else:
             url = reverse(f"panel:{page}", args=[member.merchant_id, payment.id])
-            possible.append(
-                ActButton(word, url, is_first=page in ("capture_payment", "refund_payment"))
-            )
+            is_first = page in ("capture_payment", "refund_payment")
+            possible.append(ActButton(_with_amount(page, payment) or word, url, is_first))
     return possible, refused
+
+
+def _with_amount(page: str, payment: PaymentIntent) -> str:
+    """Return the label of a button that carries its amount; nothing for another one."""
+    if page != "capture_payment":
+        return ""
+    amount = money.written(payment.amount_capturable, payment.currency)
+    return gettext("Capture %(amount)s") % {"amount": amount}
 
 
 def why_not(page: str, payment: PaymentIntent) -> Any:

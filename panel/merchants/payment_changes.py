@@ -1,4 +1,4 @@
-"""Acts of people on a payment: capture, cancel, refund, note. Each by a page of its own."""
+"""Acts of people on a payment: capture, cancel, note. Each by a page of its own."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,9 +6,9 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from core import money
-from ledger.models import Movement
 from merchants.models import Member
 from panel import once
 from panel.merchants import acts, calls
@@ -19,37 +19,51 @@ from panel.merchants.payment_forms import (
     CancelForm,
     CaptureForm,
     NoteForm,
-    RefundPaymentForm,
 )
 from panel.merchants.payment_words import standing
 from panel.merchants.payments import address, find
+from panel.merchants.two_pages import Agreement
 from payments.charging import cancellations, captures
 from payments.intents import notes
 from payments.intents.forms import CancelIntentForm, CaptureIntentForm
-from payments.intents.models import PaymentIntent
+from payments.intents.models import Modification, PaymentIntent
 from payments.intents.states import PaymentStatus
-from payments.refunds import refunds
-from payments.refunds.forms import CreateRefundForm
-from payments.refunds.models import Refund
-from payments.refunds.states import Method, RefundStatus
 
 PATH = "/v1/payment_intents"
+CAPTURED: dict[str, Any] = {"amount": _("Captured"), "released": _("Released to the cardholder")}
 
 
 @page("POST")
 def capture_payment(request: HttpRequest, member: Member, payment: str) -> HttpResponse:
-    """Ask how much of an authorised payment is captured (`amount`), and capture it."""
+    """Ask how much of an authorised payment is captured, and capture it.
+
+    All of it is captured at once; for a part a second page says what is released.
+    """
     row = find(member, payment)
     form = CaptureForm(acts.sent(request), row, most=row.amount_capturable)
+    agreement = Agreement(request, member, "panel/payments/capture_sure.html", CAPTURED)
+
+    def agree(capture: Modification) -> None:
+        if (part := form.cleaned_data["amount"]) is not None:
+            left = capture.attempt.intent.amount_capturable - part
+            agreement.require({"amount": part, "currency": row.currency, "released": left})
 
     def change() -> None:
-        asked = CaptureIntentForm.read({"amount_to_capture": form.cleaned_data["amount"]})
-        amount = asked["amount_to_capture"]
-        ended = captures.capture(member.merchant, row.id, amount)
+        part = form.cleaned_data["amount"]
+        asked = CaptureIntentForm.read({} if part is None else {"amount_to_capture": part})
+        ended = captures.capture(member.merchant, row.id, asked.get("amount_to_capture"), agree)
+        amount = row.amount_capturable if part is None else part
         _tell(request, ended, gettext("%(amount)s was captured.") % _written(amount, row))
 
-    shown = {"call": calls.curl("POST", f"{PATH}/{row.id}/capture")}
-    return _answer(request, member, "capture_payment", form, change, **shown)
+    way_on = address(member, row.id)
+    return agreement.answer(
+        form,
+        lambda: once.run(request, member, change, done=way_on),
+        lambda _facts: {"payment": row},
+    ) or asked_about(
+        request, member, "capture_payment", form,
+        call=calls.curl("POST", f"{PATH}/{row.id}/capture"),
+    )  # fmt: skip
 
 
 @page("POST")
@@ -66,23 +80,6 @@ def cancel_payment(request: HttpRequest, member: Member, payment: str) -> HttpRe
 
     shown = {"call": calls.curl("POST", f"{PATH}/{row.id}/cancel")}
     return _answer(request, member, "cancel_payment", form, change, **shown)
-
-
-@page("POST")
-def refund_payment(request: HttpRequest, member: Member, payment: str) -> HttpResponse:
-    """Ask how much goes back to the card (`amount`) and why (`reason`), and refund it."""
-    row = find(member, payment)
-    form = RefundPaymentForm(acts.sent(request), row, most=row.amount_refundable)
-
-    def change() -> None:
-        draft = {"payment_intent": row.id, "amount": form.cleaned_data["amount"]}
-        if reason := form.cleaned_data["reason"]:
-            draft["reason"] = reason
-        _tell_refund(request, refunds.create(member.merchant, CreateRefundForm.read(draft)))
-
-    fields = [("payment_intent", row.id)]
-    shown = {"call": calls.curl("POST", "/v1/refunds", fields), "cost": _cost(member, row)}
-    return _answer(request, member, "refund_payment", form, change, **shown)
 
 
 @page("POST")
@@ -106,14 +103,18 @@ def _answer(
     change: Callable[[], None],
     **shown: Any,
 ) -> HttpResponse:
-    """Show an act's page, or act once and lead to the payment.
-
-    A refusal shows the payment as it is now.
-    """
-    row = form.payment
-    way_on = address(member, row.id)
+    """Show an act's page, or act once and lead to the payment."""
+    way_on = address(member, form.payment.id)
     if answer := acts.done(request, form, lambda: once.run(request, member, change, done=way_on)):
         return answer
+    return asked_about(request, member, name, form, **shown)
+
+
+def asked_about(
+    request: HttpRequest, member: Member, name: str, form: ActForm, **shown: Any
+) -> HttpResponse:
+    """Show an act's page; a refusal shows the payment as it is now."""
+    row = form.payment
     if form.errors:
         row = find(member, row.id)
     shown |= {
@@ -121,6 +122,7 @@ def _answer(
         "standing": standing(row),
         "word": WORDS[name],
         "why_not": why_not(name, row),
+        "all_of_it": money.written(row.amount_capturable, row.currency),
     }
     return acts.ask(request, f"panel/payments/{name}.html", form, **shown)
 
@@ -136,33 +138,3 @@ def _tell(request: HttpRequest, ended: PaymentIntent, done: str) -> None:
         messages.error(request, gettext("The bank refused, and has released the money."))
     else:
         messages.success(request, done)
-
-
-def _tell_refund(request: HttpRequest, refund: Refund) -> None:
-    written = {"amount": money.written(refund.amount, refund.currency)}
-    if refund.is_waiting:
-        words = gettext("The refund of %(amount)s waits until your balance covers it.")
-        messages.warning(request, words % written)
-    elif refund.waits_for_the_day:
-        words = gettext("The bank refunds %(amount)s only after the end of its day: it is sent "
-                        "again then.")  # fmt: skip
-        messages.info(request, words % written)
-    elif refund.status == RefundStatus.FAILED:
-        messages.error(request, gettext("The bank refused the refund of %(amount)s.") % written)
-    elif refund.status == RefundStatus.PENDING:
-        messages.info(request, gettext("The refund of %(amount)s is on its way.") % written)
-    else:
-        messages.success(request, gettext("%(amount)s was given back.") % written)
-
-
-def _cost(member: Member, row: PaymentIntent) -> dict[str, Any] | None:
-    """Return what a refund of all that is left costs; None if there is nothing to refund."""
-    if why_not("refund_payment", row):
-        return None
-    rows = Movement.objects.filter(merchant=member.merchant, kind="charge")
-    charge = rows.filter(cause_id__in=row.attempt_ids).order_by("-id").first()
-    return {
-        "is_void": refunds.method_now(row) == Method.VOID,
-        "fee": charge.fee if charge else 0,
-        "returns_fee": bool(charge and charge.returns_fee),
-    }

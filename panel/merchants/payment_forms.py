@@ -13,6 +13,7 @@ from payments.intents.forms import CANCELLATION_REASONS
 from payments.intents.models import PaymentIntent
 from payments.intents.notes import LONGEST
 
+ALL, PART = "all", "part"
 NO_REASON: tuple[str, Any] = ("", _("None"))
 
 
@@ -32,24 +33,37 @@ class ActForm(Refusable):
 
 
 class AmountForm(ActForm):
-    """A form with an amount of the payment's currency, at most what is there."""
+    """A form about all that is there of a payment, or an amount of its currency."""
 
+    how_much = forms.ChoiceField(
+        label=_("How much"),
+        required=False,
+        widget=forms.RadioSelect(attrs={"class": "form-check-input"}),
+    )
     amount = forms.CharField(
         label=_("Amount"),
-        error_messages={"required": _("Give an amount.")},
+        required=False,
         widget=forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}),
     )
 
     def __init__(self, data: Any, payment: PaymentIntent, *, most: int) -> None:
-        """:param most: in minor units; what the form begins with."""
+        """:param most: in minor units."""
         super().__init__(data, payment)
         self.most = most
-        self.fields["amount"].initial = money.typed(most, payment.currency)
         self.fields["amount"].label = f"{_('Amount')} ({payment.currency.upper()})"
         whole = money.written(most, payment.currency)
         self.fields["amount"].help_text = _("At most %(amount)s.") % {"amount": whole}
+        all_of_it = _("All that is left: %(amount)s") % {"amount": whole}
+        choices = [(ALL, all_of_it), (PART, _("A part of it"))]
+        self.fields["how_much"].choices = choices  # type: ignore[attr-defined]
+        self.fields["how_much"].initial = ALL
 
-    def clean_amount(self) -> int:
+    def clean_amount(self) -> int | None:
+        """Return an amount in minor units; None for all that is there."""
+        if self.cleaned_data.get("how_much") == ALL:
+            return None
+        if not self.cleaned_data["amount"]:
+            raise forms.ValidationError(_("Give an amount."))
         try:
             amount = money.read(self.cleaned_data["amount"], self.payment.currency)
         except ValueError:

@@ -19,6 +19,7 @@ from payments.refunds.states import RefundStatus
 MOST = 100
 ACTS = (
     "payment.captured", "payment.canceled", "payment.noted", "checkout.created", "checkout.expired",
+    "refund.created",
 )  # fmt: skip
 
 
@@ -76,13 +77,14 @@ def read(member: Member, payment: PaymentIntent) -> PaymentParts:
     # Without a session there is nothing to ask for.
     own = payment.checkout_sessions.filter(merchant=merchant).order_by(*newest)
     sessions = list(own[:MOST]) if payment.checkout_session else []
-    subjects = [payment.id, *(session.id for session in sessions)]
+    made = list(refunds.order_by(*newest)[:MOST])
+    subjects = [payment.id, *(one.id for one in sessions), *(one.id for one in made)]
     acts = AuditEntry.objects.filter(merchant=merchant, subject__in=subjects, action__in=ACTS)
     return PaymentParts(
         payment,
         list(attempts.order_by(*newest)[:MOST])[::-1],
         list(changed.order_by(*newest)[:MOST]),
-        list(refunds.order_by(*newest)[:MOST]),
+        made,
         list(disputes.order_by(*newest)[:MOST]),
         list(cases.order_by("-opened_at", "-id")[:MOST]),
         list(acts.order_by("-sequence")[:MOST]),

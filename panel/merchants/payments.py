@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from merchants.models import Member
 from merchants.sessions import is_poll
 from panel import permissions
-from panel.merchants import details, links, listing, payment_parts, payment_words, timeline
+from panel.merchants import booked, details, links, listing, payment_parts, payment_words, timeline
 from panel.merchants.pages import page, show
 from panel.merchants.payment_acts import acts
 from panel.merchants.payment_parts import PaymentParts
@@ -51,6 +51,7 @@ def payment(request: HttpRequest, member: Member, payment: str) -> HttpResponse:
         **_live(member, row),
         lines=list(lines) if row.line_item_ids else [],
         json=render.payment_intent(row),
+        brought=booked.brought(member, row),
         customer_url=links.to(member, row.customer_id),
         capture_word=CAPTURES.get(row.capture_method, row.capture_method),
     )  # fmt: skip
@@ -67,6 +68,7 @@ def _live(member: Member, row: PaymentIntent) -> dict[str, Any]:
     parts = payment_parts.read(member, row)
     last = parts.last_attempt
     possible, refused = acts(member, row)
+    entries = timeline.of(member, parts)
     return {
         "payment": row,
         "parts": parts,
@@ -77,7 +79,8 @@ def _live(member: Member, row: PaymentIntent) -> dict[str, Any]:
         "refused_acts": refused,
         "blocks": own_blocks.current(member.merchant, payer_blocks.listed(row, last)),
         "may_unblock": permissions.may_open(member, "unblock_payer"),
-        "entries": timeline.of(member, parts),
+        "entries": entries,
+        "has_technical": any(entry.is_technical for entry in entries),
         "attempt": last,
         "three_d_secure": _three_d_secure(row, parts),
         "fraud": _fraud(row),

@@ -4,16 +4,16 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import HttpRequest, HttpResponse
+from django.utils import formats
 from django.utils.translation import gettext_lazy as _
 
-from core import money
-from ledger import balance, transactions
-from ledger.filters import TRANSACTIONS
+from core import local_days, money
+from ledger import balance, paid_out
 from ledger.models import Run
-from merchants.models import Member
+from merchants.models import Member, Merchant
 from panel import once, permissions
-from panel.merchants import acts, balance_words, calls, details, links, list_pages, listing
+from panel.merchants import acts, balance_words, booked, calls, details, links, list_pages, listing
 from panel.merchants.balance_forms import (
     AmountForm,
     CreatePayoutForm,
@@ -23,9 +23,11 @@ from panel.merchants.balance_forms import (
 from panel.merchants.list_pages import ListPage
 from panel.merchants.money_filters import PayoutForm, TopupForm
 from panel.merchants.pages import page
+from panel.merchants.two_pages import Agreement, Facts
 from panel.once import Made
+from panel.patience import TookTooLong, limited
 from panel.permissions import Right
-from payouts import cancellations, creation, render
+from payouts import cancellations, creation, destinations, render
 from payouts import forms as api_forms
 from payouts.models import Payout
 from payouts.states import PayoutStatus
@@ -100,10 +102,23 @@ TOPUP = Noun(
     canceled=_("The top-up was canceled."),
     example="50000",
 )
+# The facts of a payout that a person agrees to; the balance afterwards is shown, and may move.
+AGREED: dict[str, Any] = {
+    "amount": _("Amount"),
+    "currency": _("Currency"),
+    "account": _("Account"),
+    "holder": _("Holder"),
+    "arrives": _("Arrives"),
+}
+TEXTS = ("statement_descriptor", "description")
 PAYOUTS = ListPage(
-    "payouts", PayoutForm, "panel/balance/payouts.html", PAYOUT.path, is_counted=True
-)
-TOPUPS = ListPage("topups", TopupForm, "panel/balance/topups.html", TOPUP.path, is_counted=True)
+    "payouts", PayoutForm, "panel/balance/payouts.html", PAYOUT.path, is_counted=True,
+    statuses=PayoutStatus.values,
+)  # fmt: skip
+TOPUPS = ListPage(
+    "topups", TopupForm, "panel/balance/topups.html", TOPUP.path, is_counted=True,
+    statuses=TopupStatus.values,
+)  # fmt: skip
 
 
 @page()
@@ -124,7 +139,8 @@ def topups(request: HttpRequest, member: Member) -> HttpResponse:
 def payout(request: HttpRequest, member: Member, payout: str) -> HttpResponse:
     """Show a payout."""
     row: Payout = listing.find(PAYOUT.rows.for_merchant(member.merchant), payout)
-    facts = {"run": _run_before(row), "account": balance_words.masked(row.iban)}
+    facts: dict[str, Any] = {"run": _run_before(row), "made_of": _made_of(row)}
+    facts["account"] = destinations.masked(row.iban)
     return _shown(request, member, PAYOUT, row, **facts)
 
 
@@ -139,15 +155,27 @@ def topup(request: HttpRequest, member: Member, topup: str) -> HttpResponse:
 def create_payout(request: HttpRequest, member: Member) -> HttpResponse:
     """Ask for a payout's values, and make it."""
     form = CreatePayoutForm(acts.sent(request), member.merchant)
+    agreement = Agreement(request, member, "panel/balance/payout_sure.html", AGREED)
+
+    def create(merchant: Merchant, draft: dict[str, Any]) -> Payout:
+        return creation.create(merchant, draft, lambda made: agreement.require(_facts(made)))
+
+    def shown(_facts: Facts) -> dict[str, Any]:
+        return {"texts": [(form[name].label, form.cleaned_data[name]) for name in TEXTS]}
+
     available = balance.shown(member.merchant)["available"]
-    return _create(request, member, PAYOUT, form, available=available)
+    return agreement.answer(
+        form, _making(request, member, PAYOUT._replace(create=create), form), shown
+    ) or _asked_to_create(request, member, PAYOUT, form, available=available)
 
 
 @page("POST")
 def create_topup(request: HttpRequest, member: Member) -> HttpResponse:
     """Ask for a top-up's values, and make it."""
     form = CreateTopupForm(acts.sent(request), member.merchant)
-    return _create(request, member, TOPUP, form)
+    return acts.done(request, form, _making(request, member, TOPUP, form)) or _asked_to_create(
+        request, member, TOPUP, form
+    )
 
 
 @page("POST")
@@ -172,7 +200,7 @@ def _shown(
     return details.answer(
         request, f"panel/balance/{noun.name}.html", row, noun.path,
         **_head(noun, row),
-        **_parts(member, row.id),
+        **booked.parts(member, row.id),
         may_cancel=may and not why_not,
         why_not=why_not if may else "",
         json=noun.render(row),
@@ -180,25 +208,43 @@ def _shown(
     )  # fmt: skip
 
 
-def _create(
-    request: HttpRequest, member: Member, noun: Noun, form: AmountForm, **facts: Any
-) -> HttpResponse:
-    merchant = member.merchant
+def _making(
+    request: HttpRequest, member: Member, noun: Noun, form: AmountForm
+) -> Callable[[], HttpResponse]:
+    """Return what makes a payout or top-up of a valid form, once, and leads to its page."""
 
     def way_on(made_id: str) -> HttpResponse:
         return once.see_other(links.to(member, made_id))
 
     def change() -> Made:
-        made = noun.create(merchant, noun.read(form.draft))
+        made = noun.create(member.merchant, noun.read(form.draft))
         amount = money.written(made.amount, made.currency)
         messages.success(request, str(noun.made) % {"amount": amount})
         return way_on(made.id), made.id
 
-    fields = [("amount", noun.example), ("currency", merchant.default_currency)]
+    return lambda: once.make(request, member, change, again=way_on)
+
+
+def _asked_to_create(
+    request: HttpRequest, member: Member, noun: Noun, form: AmountForm, **facts: Any
+) -> HttpResponse:
+    fields = [("amount", noun.example), ("currency", member.merchant.default_currency)]
     facts["call"] = calls.curl("POST", noun.path, fields)
-    return acts.done(
-        request, form, lambda: once.make(request, member, change, again=way_on)
-    ) or acts.ask(request, f"panel/balance/create_{noun.name}.html", form, **facts)
+    return acts.ask(request, f"panel/balance/create_{noun.name}.html", form, **facts)
+
+
+def _facts(made: Payout) -> Facts:
+    """Return what a payout means that is written down, before its commit; in minor units."""
+    merchant = made.merchant
+    day = local_days.shown(made.arrival_at, merchant.timezone)
+    return {
+        "amount": made.amount,
+        "currency": made.currency,
+        "account": " · ".join(filter(None, (made.destination, destinations.masked(made.iban)))),
+        "holder": made.holder_name,
+        "arrives": formats.date_format(day, "j M Y"),
+        "available": balance.funds(merchant.id, made.currency).available,
+    }
 
 
 def _cancel(request: HttpRequest, member: Member, noun: Noun, row_id: str) -> HttpResponse:
@@ -235,15 +281,21 @@ def _why_not(noun: Noun, row: Any) -> Any:
     return "" if row.status == PayoutStatus.PENDING else noun.too_late.get(row.status, "–")
 
 
-def _parts(member: Member, object_id: str) -> dict[str, Any]:
-    """Return the balance transactions of an object, and its events for those who may see them."""
-    rows = transactions.of_merchant(member.merchant)
-    found = listing.page(rows, QueryDict(f"source={object_id}"), TRANSACTIONS).rows
-    moved = transactions.shown(found, member.merchant)
-    for row, movement in zip(moved, found, strict=True):
-        word = balance_words.TYPES.get(row["type"], row["type"])
-        row |= {"word": word, "created_at": movement.created_at}
-    return {"transactions": moved, "told": details.events(member, object_id)}
+def _made_of(row: Payout) -> dict[str, Any] | None:
+    """Return what a payout by schedule was made of; None if it was asked for, or it takes long."""
+    if not row.automatic:
+        return None
+    earlier = Payout.objects.for_merchant(row.merchant).filter(
+        currency=row.currency, automatic=True, created_at__lt=row.created_at
+    )
+    last = earlier.order_by("-created_at", "-id").values_list("id", flat=True).first()
+    try:
+        with limited():
+            made = paid_out.made_of(row.merchant_id, row.currency, row.id, last)
+    except TookTooLong:
+        return None
+    words = [(balance_words.CHANGES.get(kind, kind), net) for kind, net in made.changes.items()]
+    return {"made": made, "changes": words, "stayed": -made.stayed, "last": last}
 
 
 def _run_before(row: Payout) -> Run | None:

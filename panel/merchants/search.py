@@ -23,7 +23,7 @@ from ledger.models import Movement, Run
 from merchants.models import ApiKey, AuditEntry, Invitation, Member, Merchant, RequestLog
 from panel import permissions
 from panel.audit_words import in_words
-from panel.merchants import links
+from panel.merchants import links, search_ways
 from panel.merchants.pages import asks_for_part, page, show
 from panel.patience import TookTooLong, limited
 from panel.permissions import Right
@@ -63,7 +63,7 @@ class SearchHit(NamedTuple):
 def search(request: HttpRequest, member: Member) -> HttpResponse:
     """Show what one text finds, newest first; the text stands in the address (`q`).
 
-    A whole id leads to the page of its object, without a look at a list of one row.
+    A whole id leads to the page of its object, without a look at a list.
     """
     text = trimmed(request.GET.get("q", ""))
     if problem := _problem(text):
@@ -71,21 +71,29 @@ def search(request: HttpRequest, member: Member) -> HttpResponse:
         return show(request, TEMPLATE, {"problem": problem}, part="found", status=400)
     if not text:
         return show(request, TEMPLATE, {}, part="found")
+    is_part = asks_for_part(request)
     try:
         with limited():
-            found = _by_id(member, text) or _in_lists(member, request.GET, text)
+            by_id = _by_id(member, text)
+            found = by_id or _in_lists(member, request.GET, text)
+            rows = [_row(row)._replace(url=_url(member, row)) for row in found.rows]
+            # An id may have been an `Idempotency-Key` too.
+            way = _own_page(found.rows, rows, text)
+            if not (by_id or way or is_part):
+                way = search_ways.to_one(member, text)
+            ways = [] if by_id or way else search_ways.to_payments(member, text)
     except TookTooLong:
         return show(request, TEMPLATE, {"problem": TOO_LONG}, part="found", status=400)
     except DomainError:
         return show(request, TEMPLATE, {"problem": NO_SUCH_PLACE}, part="found", status=400)
-    rows = [_row(row)._replace(url=_url(member, row)) for row in found.rows]
-    if (own_page := _own_page(found.rows, rows, text)) and not asks_for_part(request):
-        return redirect(own_page)
-    return show(request, TEMPLATE, {"q": text, "rows": rows, "page": found}, part="found")
+    if ways and not rows and not is_part:
+        way = search_ways.shortest(member, ways)
+    if way and not is_part:
+        return redirect(way)
+    shown = {"q": text, "rows": rows, "page": found, "ways": ways}
+    return show(request, TEMPLATE, shown, part="found")
 
 
-# Their results lead to a page of something else.
-SHOWN_ELSEWHERE = (Refund, Invitation)
 NO_SUCH_PLACE = _("This place of the list is gone. Search again.")
 TOO_LONG = _("This took too long")
 
@@ -155,17 +163,23 @@ def _in_lists(member: Member, query: QueryDict, text: str) -> lists.Page:
 
 
 def _url(member: Member, row: Any) -> str:
-    """Return the address of a row's page: of a refund its payment, of an invitation the team."""
+    """Return the address of a row's page: of an invitation the team."""
     if isinstance(row, Invitation):
         return reverse("panel:team", args=[member.merchant_id])
-    return links.to(member, row.intent_id if isinstance(row, Refund) else row.id)
+    return links.to(member, row.id)
 
 
 def _own_page(rows: Sequence[Any], found: Sequence[SearchHit], text: str) -> str:
-    """Return the address of the page of the one object that has the text as its id; or nothing."""
-    if len(found) != 1 or found[0].id != text or isinstance(rows[0], SHOWN_ELSEWHERE):
-        return ""
-    return found[0].url
+    """Return the address of the page of the object that has the text as its id; or nothing.
+
+    With a refund its payment is found too.
+    """
+    own = [
+        hit.url
+        for row, hit in zip(rows, found, strict=True)
+        if hit.id == text and not isinstance(row, Invitation)
+    ]
+    return own[0] if own else ""
 
 
 def _row(row: Any) -> SearchHit:

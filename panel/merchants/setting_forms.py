@@ -21,6 +21,11 @@ KINDS: dict[str, Any] = {
         "Somebody signed in in a new browser (they always hear themselves)"
     ),
     MailKind.CASE_CLOSED.value: _("We have looked into a payment"),
+    MailKind.DISPUTE_OPENED.value: _("A dispute was opened"),
+    MailKind.DISPUTE_DUE_SOON.value: _("A dispute without an answer is due in 3 days"),
+    MailKind.DISPUTE_DUE_TOMORROW.value: _("A dispute without an answer is due tomorrow"),
+    MailKind.PAYOUT_FAILED.value: _("A payout failed"),
+    MailKind.STATEMENT_READY.value: _("A statement is ready"),
 }
 
 

@@ -12,7 +12,8 @@ from core import money
 from ledger import parts
 from ledger.models import LedgerEntry, Run
 from merchants.models import Member
-from panel.merchants import downloads, listing
+from panel.merchants import csv_forms, downloads, listing
+from panel.merchants.csv_forms import CsvForm
 from panel.merchants.downloads import AnotherIsRunning, CsvFile, CsvPage, TurnsAway
 from panel.merchants.export_columns import utc
 from panel.merchants.exports import AWAY, RUNNING, TEMPLATE
@@ -37,7 +38,9 @@ def export_settlement(request: HttpRequest, member: Member, settlement: str) -> 
         with limited():
             count = parts.settled_by(run).count()
         if request.method == "POST":
-            return downloads.answer(member, _file(run, count))
+            form = csv_forms.chosen(request)
+            file = _file(run, count, form, member.merchant.timezone)
+            return csv_forms.remember(downloads.answer(member, file), form)
     except TookTooLong:
         return _shown(request, run, problem=TOO_LONG)
     except AnotherIsRunning:
@@ -52,18 +55,22 @@ def _shown(request: HttpRequest, run: Run, *, status: int = 400, **facts: Any) -
         "label": _("Settlement"),
         "back": reverse("panel:settlement", args=[run.merchant_id, run.id]),
         "of": f"{run.date} {run.currency.upper()}",
+        "forms": csv_forms.offered(),
+        "form_chosen": csv_forms.chosen(request),
         "rows": number_format(facts.get("count") or 0, force_grouping=True),
     }
     return show(request, TEMPLATE, facts, status=status)
 
 
-def _file(run: Run, count: int) -> CsvFile:
+def _file(run: Run, count: int, form: CsvForm, zone: str) -> CsvFile:
     return CsvFile(
         name=f"settlement_{run.merchant_id}_{run.date:%Y%m%d}_{run.currency}.csv",
         columns=COLUMNS,
         pages=_pages(run),
         subject=run.id,
         kept={"rows": count},
+        form=form,
+        zone=zone,
     )
 
 

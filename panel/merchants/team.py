@@ -17,7 +17,7 @@ from merchants import accounts, invitations, second_factors, team
 from merchants.invitations import Invited
 from merchants.models import Invitation, Member
 from panel import once
-from panel.merchants import acts, listing
+from panel.merchants import acts, listing, team_addresses
 from panel.merchants.overview import ROLES
 from panel.merchants.pages import page, proof_required, show
 from panel.merchants.team_forms import RIGHTS, ConfirmForm, InviteForm, RoleForm
@@ -34,7 +34,12 @@ def listed(request: HttpRequest, member: Member) -> HttpResponse:
     now = timezone.now()
     shown = {
         "rows": [
-            {"member": row, "role": ROLES[row.role], "has_factor": row.user_id in protected}
+            {
+                "member": row,
+                "role": ROLES[row.role],
+                "has_factor": row.user_id in protected,
+                "address": team_addresses.of(row),
+            }
             for row in members
         ],
         "invitations": [
@@ -120,7 +125,7 @@ def withdraw_invitation(request: HttpRequest, member: Member, invitation: str) -
 @proof_required
 def change_role(request: HttpRequest, member: Member, person: str) -> HttpResponse:
     """Ask for another role of a member, oneself too."""
-    row = _colleague(member, person)
+    row = team_addresses.find(member, person)
     if row is None:
         return _gone(request, member)
     form = RoleForm(acts.sent(request), initial={"role": row.role})
@@ -142,7 +147,7 @@ def change_role(request: HttpRequest, member: Member, person: str) -> HttpRespon
 @proof_required
 def remove_member(request: HttpRequest, member: Member, person: str) -> HttpResponse:
     """Ask, and take a member out of the team."""
-    row = _colleague(member, person)
+    row = team_addresses.find(member, person)
     if row is None:
         return _gone(request, member)
     if row.pk == member.pk:
@@ -229,12 +234,6 @@ def _acted(
 
 def _list(member: Member) -> str:
     return reverse("panel:team", args=[member.merchant_id])
-
-
-def _colleague(member: Member, number: str) -> Member | None:
-    is_number = number.isascii() and number.isdecimal() and len(number) < 19
-    rows = Member.objects.for_merchant(member.merchant).select_related("user")
-    return rows.filter(pk=int(number)).first() if is_number else None
 
 
 def _open_invitation(member: Member, invitation: str) -> Invitation | None:

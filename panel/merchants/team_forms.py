@@ -53,6 +53,10 @@ RIGHTS: dict[str, str | Promise] = {
     Member.Role.FINANCE: _(
         "Payments, refunds, disputes, balance, payouts and customers; takes data out."
     ),
+    Member.Role.ACCOUNTANT: _(
+        "Sees payments, refunds, disputes, balance, payouts and customers, and takes data out;"
+        " changes nothing."
+    ),
     Member.Role.SUPPORT: _(
         "Payments, refunds, disputes and customers; sees request logs and events."
     ),

@@ -1,13 +1,13 @@
 """The timeline of a payment: everything that happened to it, the newest first."""
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from django.db.models import Count
-from django.utils.translation import gettext
+from django.db.models import Count, Q
+from django.utils.translation import gettext, ngettext
 
+from acquirers.conversation.schedule import INQUIRY_WAITS
 from core import money
 from events.models import Event
 from merchants.models import Member, RequestLog
@@ -43,7 +43,6 @@ class TimelineEntry(NamedTuple):
     :param url: of the thing's page, for those who may open it.
     :param object_id: of the thing, to be copied.
     :param answer: the HTTP status of a request's answer.
-    :param deliveries: of an event, how many ended how.
     :param is_technical: only developers need it.
     """
 
@@ -54,7 +53,6 @@ class TimelineEntry(NamedTuple):
     url: str = ""
     object_id: str = ""
     answer: int | None = None
-    deliveries: tuple[tuple[str, int], ...] = ()
     is_technical: bool = False
 
 
@@ -64,7 +62,7 @@ def of(member: Member, parts: PaymentParts) -> list[TimelineEntry]:
         TimelineEntry(parts.payment.created_at, gettext("The payment was created.")),
         *(entry for row in parts.attempts for entry in _attempt(row)),
         *(_modification(row, parts) for row in parts.modifications),
-        *(_refund(row) for row in parts.refunds),
+        *(_refund(row, parts) for row in parts.refunds),
         *_disputes(member, parts),
         *_cases(parts),
         *_notes(parts),
@@ -98,8 +96,20 @@ def _attempt(row: Attempt) -> Iterator[TimelineEntry]:
         yield TimelineEntry(
             row.authenticated_at, gettext("The payer came back from their bank."), told
         )
+    if row.inquiry_count:
+        words: Any = ngettext("%(number)s time", "%(number)s times", row.inquiry_count)
+        told = (words % {"number": row.inquiry_count},)
+        yield TimelineEntry(_asked_last(row), gettext("We asked the bank again."), told)
     if row.reversed_at:
         yield TimelineEntry(row.reversed_at, MODIFICATIONS[ModificationKind.REVERSE.value])
+
+
+def _asked_last(row: Attempt) -> datetime:
+    """Return when the bank was asked last, as far as the row says it."""
+    if row.closed_at or not row.due_at:
+        return row.closed_at or row.created_at
+    wait = INQUIRY_WAITS[min(row.inquiry_count, len(INQUIRY_WAITS) - 1)]
+    return max(row.created_at, row.due_at - wait)
 
 
 def _modification(row: Modification, parts: PaymentParts) -> TimelineEntry:
@@ -122,11 +132,16 @@ def _by_action(parts: PaymentParts, subject: str, action: str) -> Iterator[str]:
             yield gettext("By %(person)s.") % {"person": act.actor_name}
 
 
-def _refund(row: Refund) -> TimelineEntry:
+def _refund(row: Refund, parts: PaymentParts) -> TimelineEntry:
     amount = money.written(row.amount, row.currency)
     is_void = row.method == "void"
     words = gettext("Void of %(amount)s") if is_void else gettext("Refund of %(amount)s")
-    details: list[Any] = [REFUND_REASONS.get(row.reason, row.reason)] if row.reason else []
+    details: list[Any] = [
+        gettext("Refunded by %(person)s in the panel.") % {"person": act.actor_name}
+        for act in parts.acts
+        if (act.subject, act.action) == (row.id, "refund.created") and act.actor_name
+    ]
+    details += [REFUND_REASONS.get(row.reason, row.reason)] if row.reason else []
     if row.failure_reason:
         details.append(FAILED_REFUNDS.get(row.failure_reason, row.failure_reason))
     if row.is_waiting:
@@ -218,15 +233,14 @@ def _technical(member: Member, parts: PaymentParts) -> Iterator[TimelineEntry]:
     belonging = [*(row.id for row in parts.refunds), *(row.id for row in parts.disputes)]
     ids = [parts.payment.id, *belonging, *(row.id for row in parts.sessions)]
     events = _newest_events(member, ids)
-    ended = _deliveries(member, events)
+    received = _received(member, events)
     for event in events:
         yield TimelineEntry(
             event.created_at,
             SENTENCES.get(event.type, event.type),
-            (event.type,),
+            (event.type, *received.get(event.id, ())),
             url=links.to(member, event.id),
             object_id=event.id,
-            deliveries=tuple(sorted(ended[event.id].items())),
             is_technical=True,
         )
     rows = RequestLog.objects.for_merchant(member.merchant).filter(object_id__in=ids)
@@ -247,11 +261,28 @@ def _newest_events(member: Member, ids: Sequence[str]) -> list[Event]:
     return list(rows.defer("body").order_by("-created_at", "-sequence")[:EVENTS_MOST])
 
 
-def _deliveries(member: Member, events: Sequence[Event]) -> dict[str, Counter[str]]:
-    found: dict[str, Counter[str]] = {event.id: Counter() for event in events}
-    if events:
-        rows = Delivery.objects.for_merchant(member.merchant).filter(event__in=events)
-        counted = rows.order_by().values_list("event_id", "status").annotate(Count("pk"))
-        for event_id, status, number in counted:
-            found[event_id][status] = number
-    return found
+def _received(member: Member, events: Sequence[Event]) -> dict[str, tuple[str, ...]]:
+    """Return by an event's id how many of the endpoints that it was sent to have it."""
+    if not events:
+        return {}
+    rows = Delivery.objects.for_merchant(member.merchant).filter(event__in=events)
+    counted = (
+        rows.order_by()
+        .values_list("event_id")
+        .annotate(
+            have=Count("endpoint", distinct=True, filter=Q(status=Delivery.Status.SUCCEEDED)),
+            every=Count("endpoint", distinct=True),
+        )
+    )
+    return {event_id: (_have(number, every),) for event_id, number, every in counted}
+
+
+def _have(number: int, every: int) -> str:
+    if every == 1:
+        return gettext("The endpoint has it.") if number else gettext("The endpoint lacks it.")
+    words: Any = ngettext(
+        "%(number)s of %(every)s endpoints has it.",
+        "%(number)s of %(every)s endpoints have it.",
+        number,
+    )
+    return str(words % {"number": number, "every": every})

@@ -20,17 +20,22 @@ from panel.merchants import (
     exports,
     keys,
     merchant_settings,
+    movements,
     overview,
     payer_blocks,
     payment_changes,
     payment_lists,
     payments,
     payouts,
+    refunding,
+    refunds,
     request_errors,
     request_log,
     request_logs,
+    restores,
     search,
     settlement_exports,
+    statements,
     team,
     websites,
 )
@@ -41,11 +46,18 @@ app_name = "panel"
 # By the name of a list's page, the right to export the list.
 EXPORTS = {
     "payments": Right.EXPORT,
+    "refunds": Right.EXPORT,
+    "disputes": Right.EXPORT,
+    "payouts": Right.EXPORT,
+    "topups": Right.EXPORT,
+    "movements": Right.EXPORT,
     "customers": Right.EXPORT,
     "request_logs": Right.EXPORT_LOGS,
     "events": Right.EXPORT_LOGS,
     "audit_log": Right.OWN,
 }
+# Lists that lie below another page.
+BELOW = dict.fromkeys(("payouts", "topups", "movements"), "balance/")
 
 
 def page(
@@ -73,7 +85,13 @@ urlpatterns = [
     page("", overview.overview, Right.SEE),
     page("go_live", overview.go_live, Right.SEE),
     *(
-        form(f"{listed}/export", exports.export, right, name=f"export_{listed}", listed=listed)
+        form(
+            f"{BELOW.get(listed, '')}{listed}/export",
+            exports.export,
+            right,
+            name=f"export_{listed}",
+            listed=listed,
+        )
         for listed, right in EXPORTS.items()
     ),
     page("payments", payment_lists.payments, Right.SEE),
@@ -81,7 +99,7 @@ urlpatterns = [
     page("payments/<str:payment>/now", payments.payment_now, Right.SEE),
     form("payments/<str:payment>/capture", payment_changes.capture_payment, Right.MOVE_MONEY),
     form("payments/<str:payment>/cancel", payment_changes.cancel_payment, Right.MOVE_MONEY),
-    form("payments/<str:payment>/refund", payment_changes.refund_payment, Right.MOVE_MONEY),
+    form("payments/<str:payment>/refund", refunding.refund_payment, Right.MOVE_MONEY),
     form("payments/<str:payment>/note", payment_changes.note_payment, Right.NOTE),
     form("payments/<str:payment>/block", payer_blocks.block_payer, Right.MOVE_MONEY),
     form("payments/<str:payment>/unblock", payer_blocks.unblock_payer, Right.MOVE_MONEY),
@@ -91,18 +109,23 @@ urlpatterns = [
     page("payment-pages/<str:session>", checkouts.payment_page, Right.SEE),
     form("payment-pages/<str:session>/end", checkout_changes.end_payment_page, Right.MOVE_MONEY),
     page("refunds", payment_lists.refunds, Right.SEE),
+    page("refunds/<str:refund>", refunds.refund, Right.SEE),
     page("disputes", payment_lists.disputes, Right.SEE),
     page("disputes/<str:dispute>", disputes.dispute, Right.SEE),
     form("disputes/<str:dispute>/evidence", disputes.dispute_evidence, Right.MOVE_MONEY),
     form("disputes/<str:dispute>/submit", disputes.submit_dispute, Right.MOVE_MONEY),
     form("disputes/<str:dispute>/accept", disputes.accept_dispute, Right.MOVE_MONEY),
     page("balance", balance.balance, Right.SEE_BALANCE),
+    page("balance/movements", movements.movements, Right.SEE_BALANCE),
     page("balance/settlements/<str:settlement>", balance.settlement, Right.SEE_BALANCE),
     form(
         "balance/settlements/<str:settlement>/export",
         settlement_exports.export_settlement,
         Right.EXPORT,
     ),
+    page("statements", statements.statements, Right.SEE_BALANCE),
+    page("statements/<str:statement>", statements.statement, Right.SEE_BALANCE),
+    form("statements/<str:statement>/export", statements.export_statement, Right.EXPORT),
     page("balance/payouts", payouts.payouts, Right.SEE_BALANCE),
     form("balance/payouts/create", payouts.create_payout, Right.PAY_OUT),
     page("balance/payouts/<str:payout>", payouts.payout, Right.SEE_BALANCE),
@@ -147,6 +170,7 @@ urlpatterns = [
     form("settings/edit", merchant_settings.edit_settings, Right.OWN),
     page("audit_log", audit_log.listed, Right.OWN, name="audit_log"),
     page("audit_log/<str:entry>", audit_log.entry, Right.OWN, name="audit_entry"),
+    page("restores", restores.restores, Right.SEE),
     page("search", search.search, Right.SEE),
     page("team", team.listed, Right.OWN, name="team"),
     form("team/invite", team.invite, Right.OWN),

@@ -26,6 +26,7 @@ from panel.operators.forms import DeskForm
 
 # Pages above a page, each with its address.
 Trail = Sequence[tuple[str, str]]
+HOME = "index"
 
 
 def page(permission: str, *, methods: Iterable[str] = ("GET",)) -> Callable[[View], View]:
@@ -79,10 +80,15 @@ class SectionLink(NamedTuple):
 
 
 def links(sections: Sequence[Section], request: HttpRequest) -> list[SectionLink]:
-    """Return the navigation of a person: only sections that they may open."""
+    """Return the navigation of a person: only sections that they may open.
+
+    The first of them is at home: `/admin/` shows its first page.
+    """
     may = request.user.has_perm if request.user.is_active and request.user.is_staff else _nothing
     match = request.resolver_match
     current = match.url_name if match else None
+    if current == HOME:
+        current = sections[0].pages[0].name
     return [
         SectionLink(one.name, address(one.pages[0].name), any(p.name == current for p in one.pages))
         for one in sections

@@ -20,17 +20,19 @@ from merchants.accounts import Application
 from merchants.models import ApiKey, Merchant
 from merchants.refusals import ChangeRefused
 from panel import house_mails as mails
-from panel.operators import desk, listing, merchant_changes, opening
+from panel.operators import desk, listing, merchant_changes, merchant_look, opening, work
 from panel.operators.desk import Section, Trail
 from panel.operators.forms import ReasonForm
 from panel.operators.merchant_changes import ChangedMeanwhile
 from panel.operators.merchant_forms import FORMS, AddressForm, OpenForm
 from panel.operators.terms_forms import TermsForm
 from webhooks import destinations
+from webhooks.models import Endpoint
 
 VIEW, TERMS = "merchants.view_merchant", "merchants.change_merchant_terms"
 SIGNER = signing.Signer(salt="panel.operators.merchants.open")
 KEYS_SHOWN = 200
+WORK_SHOWN = 10
 
 
 @desk.page(VIEW)
@@ -54,14 +56,22 @@ def listed(request: HttpRequest) -> HttpResponse:
 
 @desk.page(VIEW)
 def shown(request: HttpRequest, merchant_id: str) -> HttpResponse:
-    """Show a merchant with its terms, addresses, keys and team."""
+    """Show a merchant at one look: money, open work, access and the last changes."""
     merchant = find(merchant_id)
-    keys = ApiKey.objects.for_merchant(merchant).select_related("created_by").order_by("-id")
-    return desk.show(
-        request,
-        "desk/merchants/merchant.html",
-        merchant.name,
-        merchant=merchant,
+    work_of = {"merchant": merchant.id}
+    return _page(
+        request, merchant, "merchant",
+        look=merchant_look.of(merchant),
+        rows=work.open_work(request, work_of, most=WORK_SHOWN),
+    )  # fmt: skip
+
+
+@desk.page(VIEW)
+def terms(request: HttpRequest, merchant_id: str) -> HttpResponse:
+    """Show a merchant's terms and addresses."""
+    merchant = find(merchant_id)
+    return _page(
+        request, merchant, "terms",
         limits=_limits(merchant),
         plans=installment_plans.shown(merchant),
         rules=risk_rules.shown(merchant),
@@ -70,10 +80,38 @@ def shown(request: HttpRequest, merchant_id: str) -> HttpResponse:
         accounts=payout_accounts.shown(merchant),
         websites=merchant.websites.order_by("id"),
         callbacks=merchant.callback_urls.order_by("id"),
+    )  # fmt: skip
+
+
+@desk.page(VIEW)
+def access(request: HttpRequest, merchant_id: str) -> HttpResponse:
+    """Show a merchant's endpoints, keys and team; never a secret."""
+    merchant = find(merchant_id)
+    keys = ApiKey.objects.for_merchant(merchant).select_related("created_by").order_by("-id")
+    endpoints = Endpoint.objects.for_merchant(merchant).filter(deleted_at=None).order_by("-id")
+    return _page(
+        request, merchant, "access",
+        endpoints=endpoints[:KEYS_SHOWN],
         keys=keys[:KEYS_SHOWN],
         members=merchant.members.select_related("user").order_by("role", "id"),
-        trail=[("Merchants", desk.address("desk_merchants"))],
-    )
+    )  # fmt: skip
+
+
+def _page(request: HttpRequest, merchant: Merchant, name: str, **shown: Any) -> HttpResponse:
+    """Answer one of the tabs of a merchant."""
+    tabs = [
+        (label, desk.address(page, merchant.id), tab == name)
+        for tab, label, page in (
+            ("merchant", "At one look", "desk_merchant"),
+            ("terms", "Terms", "desk_merchant_terms"),
+            ("access", "Endpoints, keys, people", "desk_merchant_access"),
+        )
+    ]
+    trail = [("Merchants", desk.address("desk_merchants"))]
+    return desk.show(
+        request, f"desk/merchants/{name}.html", merchant.name,
+        merchant=merchant, tabs=tabs, trail=trail, **shown,
+    )  # fmt: skip
 
 
 @desk.page(TERMS, methods=("GET", "POST"))
@@ -229,6 +267,8 @@ SECTION = Section(
         path("merchants/", listed, name="desk_merchants"),
         path("merchants/open/", open_account, name="desk_merchant_open"),
         path("merchants/<str:merchant_id>/", shown, name="desk_merchant"),
+        path("merchants/<str:merchant_id>/terms/", terms, name="desk_merchant_terms"),
+        path("merchants/<str:merchant_id>/access/", access, name="desk_merchant_access"),
         path("merchants/<str:merchant_id>/change/<str:kind>/", change, name="desk_merchant_change"),
     ],
 )

@@ -11,10 +11,12 @@ from panel.operators import (
     rights,
     search,
     terminals,
+    work,
 )
 from panel.operators.desk import Section
 
 SECTIONS: tuple[Section, ...] = (
+    work.SECTION,
     search.SECTION,
     cases.SECTION,
     review.SECTION,

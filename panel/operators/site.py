@@ -5,7 +5,7 @@ from typing import Any, TypeVar, cast
 from django.contrib.admin import AdminSite
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import URLPattern, URLResolver, include, path, reverse
@@ -29,7 +29,22 @@ class OperatorsSite(AdminSite):
             for section in SECTIONS
             for one in section.pages
         ]
-        return [path("desk/", include(pages)), *super().get_urls()]
+        tables = path("tables/", self.admin_view(self.tables), name="tables")
+        return [path("desk/", include(pages)), tables, *super().get_urls()]
+
+    # Our own pages are no templates of Django's.
+    def index(  # type: ignore[override]
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Show what waits for operators; to those who may not see it the tables that they read."""
+        first = SECTIONS[0]
+        if request.user.has_perm(first.permission):
+            return first.pages[0].callback(request)
+        return self.tables(request)
+
+    def tables(self, request: HttpRequest) -> HttpResponse:
+        """Show all tables of rows: Django's own first page."""
+        return super().index(request)
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         """Return what each page shows: the desk's navigation too."""

@@ -22,6 +22,10 @@ document.addEventListener("click", (event) => {
   if (button) copy(button);
 });
 
+document.addEventListener("click", (event) => {
+  if (event.target.closest("[data-print]")) print();
+});
+
 // Pressed twice, a form is sent once: the browser would drop the first answer, with a secret in it.
 document.addEventListener("submit", (event) => {
   const form = event.target;

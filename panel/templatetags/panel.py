@@ -1,7 +1,7 @@
 """The tags of the panel's templates: each draws one thing alike on every page."""
 
 import json as json_text
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 from urllib.parse import urlencode
 
@@ -15,10 +15,11 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, ngettext
 
-from core import local_days
+from core import clock, local_days
 from core import money as amounts
 from core.rest.lists import TOTAL_MAX, Page
 from panel import statuses
+from panel.merchants import listing
 
 register = template.Library()
 # The names of card brands, and the logos' files among Tabler's.
@@ -30,7 +31,10 @@ BRANDS = {
     "maestro": ("Maestro", "maestro"),
 }  # fmt: skip
 
-
+# Letters of an id's end that a list shows.
+ID_END = 4
+# By whether the order is from small to large.
+SORTED = {False: ("↓", "descending"), True: ("↑", "ascending")}
 # By the first digit of an HTTP status.
 ANSWERS = {2: ("✓", "green"), 3: ("→", "azure"), 4: ("✕", "yellow"), 5: ("✕", "red")}
 
@@ -63,6 +67,17 @@ def money(amount: int, currency: str) -> SafeString:
     return format_html('<span class="amt">{}</span>', amounts.written(amount, currency))
 
 
+@register.simple_tag
+def change(amount: int, currency: str) -> SafeString | str:
+    """Draw a change in minor units with its sign; a dash where nothing changed."""
+    if not amount:
+        return "–"
+    sign = "+" if amount > 0 else "\N{MINUS SIGN}"
+    return format_html(
+        '<span class="amt">{}{}</span>', sign, amounts.written(abs(amount), currency)
+    )
+
+
 @register.filter
 def percent(value: float) -> str:
     """Write a percentage as the page's language does: 12.5 %, or %12,5 in Turkish."""
@@ -87,13 +102,66 @@ def object_id(value: str, url: str = "") -> dict[str, str]:
 
     :param url: of the object's page, if it has one.
     """
-    return {"value": value, "url": url}
+    return {"value": value, "url": url, "shown": value}
+
+
+@register.inclusion_tag("panel/tags/object_id.html")
+def short_id(value: str, url: str = "") -> dict[str, str]:
+    """Draw an id's kind and its end, `pi_…B4Rp`, with a button that copies the whole."""
+    kind, underscore, rest = value.partition("_")
+    shown = f"{kind}_…{rest[-4:]}" if underscore and len(rest) > ID_END else value
+    return {"value": value, "url": url, "shown": shown}
+
+
+@register.simple_tag(takes_context=True)
+def sorted_head(
+    context: RequestContext, key: str, label: str, first: str = "-"
+) -> SafeString | str:
+    """Draw the head of a column as a link that sorts the list by it, and turns the order round.
+
+    :param key: of the list's sort keys.
+    :param first: the order of the first press: `-` from large to small, nothing from small.
+    """
+    form = context["form"]
+    now = form.given.get("sort") or form.spec.default_sort
+    is_now = now.removeprefix("-") == key
+    wanted = key if is_now and now != key else f"{'-' if is_now else first}{key}"
+    query = listing.without(form.given, "sort")
+    query["sort"] = wanted
+    mark, sort = SORTED[now == key] if is_now else ("", "")
+    return format_html(
+        '<th scope="col"{}><a href="?{}">{}{}</a></th>',
+        format_html(' aria-sort="{}"', sort) if sort else "",
+        query.urlencode(),
+        label,
+        format_html(' <span aria-hidden="true">{}</span>', mark) if mark else "",
+    )
 
 
 @register.simple_tag(takes_context=True)
 def moment(context: RequestContext, value: datetime | None) -> SafeString | str:
     """Draw an instant in the merchant's zone, with the same in UTC to be looked up."""
     return _instant(context, value, "j M Y H:i")
+
+
+@register.simple_tag(takes_context=True)
+def when(context: RequestContext, value: datetime | None) -> SafeString | str:
+    """Draw an instant as a list's row has it: today's by its time, this year's without the year."""
+    if value is None:
+        return "–"
+    zone = _zone(context)
+    day, today = local_days.of(value, zone), local_days.of(clock.now(), zone)
+    if day == today:
+        time = formats.date_format(local_days.shown(value, zone), "H:i")
+        return _timed(value, gettext("Today %(time)s") % {"time": time})
+    return _instant(context, value, "j M H:i" if day.year == today.year else "j M Y H:i")
+
+
+@register.simple_tag(takes_context=True)
+def short_day(context: RequestContext, value: date) -> str:
+    """Draw a day as a list's row has it: one of this year without the year."""
+    today = local_days.of(clock.now(), _zone(context))
+    return formats.date_format(value, "j M" if value.year == today.year else "j M Y")
 
 
 @register.simple_tag(takes_context=True)
@@ -111,15 +179,21 @@ def day(context: RequestContext, value: datetime | None) -> SafeString | str:
 def _instant(context: RequestContext, value: datetime | None, form: str) -> SafeString | str:
     if value is None:
         return "–"
+    return _timed(value, formats.date_format(local_days.shown(value, _zone(context)), form))
+
+
+def _zone(context: RequestContext) -> str:
     frame = context.get("frame")
-    zone = frame.merchant.timezone if frame and frame.merchant else "UTC"
-    local = local_days.shown(value, zone)
+    return frame.zone if frame else "UTC"
+
+
+def _timed(value: datetime, written: str) -> SafeString:
     utc = value.astimezone(UTC)
     return format_html(
         '<time datetime="{}" title="{} UTC">{}</time>',
         utc.isoformat(timespec="seconds"),
         utc.strftime("%Y-%m-%d %H:%M:%S"),
-        formats.date_format(local, form),
+        written,
     )
 
 

@@ -11,7 +11,7 @@ import acquirers
 from acquirers import refused_requests, standings
 from acquirers.conversation import answers, schedule
 from acquirers.gateway import SoughtRefund
-from acquirers.outcomes import Answer, OperationKind, Outcome
+from acquirers.outcomes import Answer, OperationKind, Outcome, learnt_after
 from core.errors import NotSetUp
 from payments.bank.orders import order_of
 from payments.intents.models import Attempt
@@ -28,8 +28,8 @@ def void(attempt: Attempt) -> Outcome:
 
     A refusal is followed by an inquiry: if nothing is held any more, the release is done.
     """
-    outcome = acquirers.of(attempt).void(order_of(attempt))
-    refused_requests.watched(attempt.terminal, outcome)
+    answer = acquirers.of(attempt).void(order_of(attempt))
+    outcome = refused_requests.watched(attempt.terminal, answer)
     if outcome.answer not in REFUSED or (outcome.after and outcome.after.is_from_inquiry):
         return outcome  # No refusal, or the adapter has inquired what it means.
     known = inquire(attempt, OperationKind.VOID)
@@ -124,9 +124,10 @@ def refund_again(attempt: Attempt, sought: SoughtRefund) -> Outcome:
     known = inquire_refund(attempt, sought)
     if known.answer in (Answer.APPROVED, Answer.PENDING):
         return replace(known, after=outcome)
+    all_answers = learnt_after(known, outcome.after)
     if _tells_nothing(known):
-        return replace(outcome, answer=Answer.UNKNOWN, after=known)
-    return replace(outcome, after=known)
+        return replace(outcome, answer=Answer.UNKNOWN, after=all_answers)
+    return replace(outcome, after=all_answers)
 
 
 def find_refund(attempt: Attempt, sought: SoughtRefund) -> Outcome:
@@ -135,7 +136,7 @@ def find_refund(attempt: Attempt, sought: SoughtRefund) -> Outcome:
     is_safe = acquirers.of(attempt).capabilities.refunds_are_idempotent and has_names(attempt)
     if found.answer is not Answer.NO_RECORD or not is_safe:
         return found
-    return replace(answers.in_doubt(refund(attempt, sought)), after=found)
+    return learnt_after(answers.in_doubt(refund(attempt, sought)), found)
 
 
 def inquire_refund(attempt: Attempt, sought: SoughtRefund) -> Outcome:

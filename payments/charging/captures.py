@@ -1,5 +1,7 @@
 """Captures: take money that was authorised (contract 3, capture)."""
 
+from collections.abc import Callable
+
 from django.db import transaction
 
 import acquirers
@@ -50,10 +52,17 @@ class CaptureExpired(DomainError):
 
 
 @slots.in_a_slot
-def capture(merchant: Merchant, intent_id: str, amount: int | None) -> PaymentIntent:
+def capture(
+    merchant: Merchant,
+    intent_id: str,
+    amount: int | None,
+    agree: Callable[[Modification], object] | None = None,
+) -> PaymentIntent:
     """Take what was authorised, or a part of it; the rest is released.
 
     :param amount: minor units; None for the whole authorisation.
+    :param agree: looks at the capture as it is written, with its payment locked, before the commit;
+        if it raises, nothing was written.
     :raises MerchantRestricted: the account is closed.
     :raises IntentUnexpectedState: nothing awaits a capture.
     :raises LockTimeout: its bank is being asked already.
@@ -64,7 +73,7 @@ def capture(merchant: Merchant, intent_id: str, amount: int | None) -> PaymentIn
     """
     accounts.require_captures(merchant)
     inquiries.ask_first(merchant, intent_id)
-    modification = modifications.run(_open(merchant, intent_id, amount))
+    modification = modifications.run(_open(merchant, intent_id, amount, agree))
     if modification.ended_with(*NEVER_SENT):
         idempotency.forget()
         raise UpstreamUnavailable("The bank cannot be reached; nothing was captured.")
@@ -72,7 +81,12 @@ def capture(merchant: Merchant, intent_id: str, amount: int | None) -> PaymentIn
 
 
 @transaction.atomic(durable=True)
-def _open(merchant: Merchant, intent_id: str, amount: int | None) -> Modification:
+def _open(
+    merchant: Merchant,
+    intent_id: str,
+    amount: int | None,
+    agree: Callable[[Modification], object] | None,
+) -> Modification:
     idempotency.take(intent_id, is_finished=False)
     intent = PaymentIntent.objects.for_merchant(merchant).lock(intent_id)
     if intent.status != PaymentStatus.REQUIRES_CAPTURE:
@@ -88,6 +102,8 @@ def _open(merchant: Merchant, intent_id: str, amount: int | None) -> Modificatio
     audit_log.record_by_person(
         "payment.captured", merchant=merchant, subject=intent_id, after={"amount": amount}
     )
+    if agree:
+        agree(begun)
     return begun
 
 

@@ -6,6 +6,7 @@ from acquirers.conversation import sweeper
 from core import context
 from payments.charging import card_destruction, card_testing
 from payments.deciding import watch
+from payments.intents import counted_days
 
 
 # Merchants see the name in their request logs.
@@ -31,3 +32,9 @@ def watch_tested() -> None:
 def watch_cases() -> None:
     with context.work():
         watch.watch()
+
+
+@shared_task
+def count_days() -> None:
+    with context.work():
+        counted_days.count_due()

@@ -13,8 +13,8 @@ from core import countries, money
 from payments.checkout import card_form, drafts, links
 from payments.checkout.card_form import SENTENCES
 from payments.checkout.models import CheckoutSession
+from payments.checkout.states import COMPLETES_A_SESSION
 from payments.checkout.tickets import Ticket
-from payments.intents.states import PaymentStatus
 
 # More lines than these are folded away.
 LINES_SHOWN = 5
@@ -49,14 +49,15 @@ class InputField:
 
 
 _CODE_HINT = _("3 digits on the back. American Express: 4 on the front.")
-# Label, autocomplete, longest text.
+# Label, autocomplete, longest text. The e-mail is `billing` as the address is: browsers fill the
+# fields of one group by one choice.
 _LOOKS: dict[str, tuple[Promise | str, str, int]] = {
     "number": (_("Card number"), "cc-number", 30),
     "exp_month": (_("Month"), "cc-exp-month", 2),
     "exp_year": (_("Year"), "cc-exp-year", 4),
     "cvc": (_("Security code"), "cc-csc", 4),
     "name": (_("Name on card"), "cc-name", 200),
-    "email": (_("E-mail"), "email", 254),
+    "email": (_("E-mail"), "billing email", 254),
     "line1": (_("Address"), "billing address-line1", 500),
     "city": (_("Town or city"), "billing address-level2", 200),
     "postal_code": (_("Postcode (optional)"), "billing postal-code", 40),
@@ -108,7 +109,7 @@ def facts_of(session: CheckoutSession, *, locale: str = "") -> dict[str, Any]:
     """
     intent, language = session.intent, get_language() or "en"
     other, other_name = LANGUAGES.get(language, LANGUAGES["en"])
-    has_paid = intent.status in (PaymentStatus.SUCCEEDED, PaymentStatus.REQUIRES_CAPTURE)
+    has_paid = intent.status in COMPLETES_A_SESSION
     whole = intent.amount + (intent.surcharge if has_paid else 0)
     return {
         "merchant_name": session.merchant.name,

@@ -8,16 +8,12 @@ from acquirers.declines import PROCESSING_ERROR
 from core import clock
 from payments.checkout import ending, links, render
 from payments.checkout.models import CheckoutSession
-from payments.checkout.states import ExpirationReason, SessionStatus
+from payments.checkout.states import COMPLETES_A_SESSION, ExpirationReason, SessionStatus
 from payments.checkout.transition import DOOR
 from payments.intents.models import PaymentIntent
 from payments.intents.states import PaymentStatus
 
-ENDS_A_SESSION = (
-    PaymentStatus.SUCCEEDED,
-    PaymentStatus.REQUIRES_CAPTURE,
-    PaymentStatus.CANCELED,
-)
+ENDS_A_SESSION = (*COMPLETES_A_SESSION, PaymentStatus.CANCELED)
 
 
 def follow(intent: PaymentIntent, before: dict[str, Any], request_id: str) -> None:

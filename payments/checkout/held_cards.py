@@ -1,6 +1,7 @@
 """Cards that are sealed for the payer's next press: one per session, for 15 minutes at most."""
 
 from datetime import timedelta
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -55,17 +56,18 @@ def offer_again(session: CheckoutSession, held: Held) -> OfferedCard:
     return OfferedCard(held.shown, cvc, token=held.token)
 
 
-def use(session: QuerySet[CheckoutSession], token: str | None) -> bool:
+def use(session: QuerySet[CheckoutSession], token: str | None, **chosen: Any) -> bool:
     """Count a try of a session, and take its held card off it: an attempt has the card now.
 
     :param session: the one row, if it takes a press.
     :param token: of the held card, None if the card was typed.
+    :param chosen: columns that the try writes too.
     :returns: whether the session takes the press, and holds this card.
     """
     if token is None:
-        return session.update(tries=F("tries") + 1) > 0
+        return session.update(tries=F("tries") + 1, **chosen) > 0
     holding = session.filter(held_card=token)
-    return holding.update(tries=F("tries") + 1, held_card=None, held_at=None) > 0
+    return holding.update(tries=F("tries") + 1, held_card=None, held_at=None, **chosen) > 0
 
 
 def destroy_due() -> int:

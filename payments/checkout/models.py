@@ -52,6 +52,8 @@ class CheckoutSession(models.Model):
     )
     # The most installments that the page offers; 1 offers none.
     installments_max = models.SmallIntegerField(default=INSTALLMENTS_MAX)
+    # Of the payer's last try: the payment shows it too, and the shop has not asked for it.
+    chosen_installments = models.SmallIntegerField(default=1)
     metadata = JSONField(default=dict)
 
     # The card that was sealed for the payer's next press, and since when; used up by its attempt.

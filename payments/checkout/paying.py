@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.conf import settings
+from django.db.models import Case, F, SmallIntegerField, When
 
 from api import idempotency
 from core import clock, connections, context
@@ -39,11 +40,11 @@ class SessionOver(DomainError):
     message = "The checkout session has ended."
 
 
-class AmountChanged(DomainError):
+class TermsChanged(DomainError):
     """The payment is no longer what the form has shown."""
 
     code = "surcharge_mismatch"
-    message = "The payment has another amount than the page has shown."
+    message = "The payment has other terms than the page has shown."
 
 
 class SentBefore(Exception):
@@ -87,24 +88,36 @@ def _claim_key(ticket: Ticket) -> str:
 def ways_to_pay(session: CheckoutSession, card: dict[str, Any]) -> list[Option]:
     """Return the ways in which a payer may pay with a card; at once first, if they may choose.
 
-    :raises InstallmentsNotAvailable: the payment has a count that this card cannot be charged in.
+    :raises InstallmentsNotAvailable: the shop has asked for a count that this card cannot pay in.
     """
     intent = session.intent
     offered = plans.options(session.merchant, card, amount=intent.amount, currency=intent.currency)
-    if intent.installments == 1:
+    asked = asked_installments(session)
+    if asked == 1:
         return [one for one in offered if one.installments <= session.installments_max]
-    of_payment = [one for one in offered if one.installments == intent.installments]
-    if not of_payment:
+    as_asked = [one for one in offered if one.installments == asked]
+    if not as_asked:
         raise InstallmentsNotAvailable
-    return of_payment
+    return as_asked
 
 
-def pay(session: CheckoutSession, choice: Choice) -> None:
+def asked_installments(session: CheckoutSession) -> int:
+    """Return the count that the shop has asked for; 1 where the payer may choose.
+
+    After a try the payment shows the count of the payer's own choice, which binds no other card.
+    """
+    count = session.intent.installments
+    return 1 if count == session.chosen_installments else count
+
+
+def pay(session: CheckoutSession, choice: Choice) -> PaymentIntent | None:
     """Charge the card that a payer has given, once for each form; the payment says how it ended.
 
+    :returns: the payment as this press has left it, None if an earlier press of the form did.
     :raises SentBefore: the form was sent with another card before.
     :raises SessionOver: the session has ended.
-    :raises AmountChanged: the payment, or the plan, costs something else by now.
+    :raises TermsChanged: the payment has another amount, currency or count by now.
+    :raises SurchargeMismatch: the plan costs something else by now.
     :raises CardGone: the card that was held is used, destroyed, or without its security code.
     :raises DomainError: as `confirmation.confirm` does; nothing is stored then.
     """
@@ -112,19 +125,19 @@ def pay(session: CheckoutSession, choice: Choice) -> None:
     try:
         _claim(session, choice)
     except (idempotency.Replayed, idempotency.IdempotencyKeyInUse):
-        return  # The form was sent before, and this is its result.
+        return None  # The form was sent before, and this is its result.
     except idempotency.IdempotencyKeyReused:
         raise SentBefore from None
     with _claim_let_go():
         try:
             if earlier := idempotency.earlier():
-                recovery.resume(merchant, earlier, cvc=choice.offered.cvc)
-            else:
-                _confirm(session, choice)
+                return recovery.resume(merchant, earlier, cvc=choice.offered.cvc)
+            return _confirm(session, choice)
         except idempotency.IdempotencyKeyInUse:
             # Another press of the form was faster, or the sweeper asks the bank at this moment.
             with suppress(idempotency.Replayed, idempotency.IdempotencyKeyInUse):
                 _claim(session, choice)
+            return None
 
 
 @contextmanager
@@ -157,7 +170,7 @@ def _claim(session: CheckoutSession, choice: Choice) -> None:
 
 
 def _confirm(session: CheckoutSession, choice: Choice) -> PaymentIntent:
-    ticket, plan = choice.ticket, choice.plan
+    plan = choice.plan
     body = {
         "payment_method_data": {"card": choice.offered, "billing_details": choice.billing},
         "payment_method_options": {"card": {"three_d_secure": _requested(session)}},
@@ -165,7 +178,7 @@ def _confirm(session: CheckoutSession, choice: Choice) -> PaymentIntent:
         "installments": plan.installments,
         "surcharge": plan.surcharge,
     }
-    press = Press(_agree(session, ticket, choice.offered.token), choice.network)
+    press = Press(_agree(session, choice), choice.network)
     try:
         return confirmation.confirm(session.merchant, session.intent_id, body, press=press)
     finally:
@@ -181,10 +194,9 @@ def _requested(session: CheckoutSession) -> str:
     )
 
 
-def _agree(
-    session: CheckoutSession, ticket: Ticket, token: str | None
-) -> Callable[[PaymentIntent], None]:
+def _agree(session: CheckoutSession, choice: Choice) -> Callable[[PaymentIntent], None]:
     """Return the look at the locked payment, in whose transaction the try is counted."""
+    token = choice.offered.token
 
     def agree(intent: PaymentIntent) -> None:
         rows = intent.checkout_sessions.filter(
@@ -193,9 +205,20 @@ def _agree(
             expires_at__gt=clock.now(),
             tries__lt=settings.CHECKOUT_TRIES_MAX,
         )
-        if not held_cards.use(rows, token):
+        # A count that the shop has asked for was not chosen: it binds the next card too.
+        kept = Case(
+            When(chosen_installments=intent.installments, then=choice.plan.installments),
+            default=F("chosen_installments"),
+            output_field=SmallIntegerField(),
+        )
+        chosen = choice.plan.installments if intent.installments == 1 else kept
+        if not held_cards.use(rows, token, chosen_installments=chosen):
             raise CardGone if token and rows.exists() else SessionOver
-        if (intent.amount, intent.currency) != (ticket.amount, ticket.currency):
-            raise AmountChanged
+        if _terms(intent) != _terms(choice.ticket):
+            raise TermsChanged
 
     return agree
+
+
+def _terms(of: PaymentIntent | Ticket) -> tuple[int, str, int]:
+    return of.amount, of.currency, of.installments

@@ -10,9 +10,10 @@ from django.utils.translation import gettext as _
 from acquirers import routing
 from core import clock, local_days, money
 from core.errors import NotSetUp
+from core.page_policy import STATUS_OF_A_CARD_FORM
 from merchants import accounts
 from merchants.accounts import MerchantRestricted
-from payments.checkout import card_form, card_page, drafts, tickets
+from payments.checkout import card_form, card_page, drafts, paying, tickets
 from payments.checkout.card_form import NOTHING_TYPED, Checked
 from payments.checkout.models import CheckoutSession
 from payments.checkout.states import ExpirationReason, SessionStatus
@@ -21,8 +22,6 @@ from payments.checkout.visits import Visit
 from payments.intents.states import AttemptStatus, PaymentStatus
 from payments.payer import payer_links
 
-# A browser keeps only pages with status 200 as they were, card and all, for its Back button.
-STATUS_OF_A_CARD_FORM = 203
 # In seconds: for how long a paid page leads to the shop.
 LEADS_ON_SECONDS = 86_400
 # Why the last try failed, in four sentences: none tells a thief which part was right.
@@ -129,7 +128,8 @@ def form(
 ) -> HttpResponse:
     """Show the form that takes a card; with a held card, the rest of it."""
     session, intent = visit.session, visit.session.intent
-    ticket = Ticket(intent.amount, intent.currency, held, is_doubted=checked.is_doubted)
+    count, is_doubted = intent.installments, checked.is_doubted
+    ticket = Ticket(intent.amount, intent.currency, held, count, is_doubted=is_doubted)
     asked = card_form.asked_of(card_form.known_of(session))
     fields = card_page.input_fields(asked, ticket, checked.texts, checked.problems)
     return visit.show(
@@ -140,7 +140,7 @@ def form(
         asks_address=any(name in fields for name in card_form.ADDRESS),
         problems=[one for one in fields.values() if one.problem],
         held=held,
-        installments=intent.installments,
+        installments=paying.asked_installments(session),
         countries=card_page.countries_of(session) if "country" in asked else [],
         form=tickets.sealed(session, Step.CARD, ticket),
         **card_page.lines_of(session),
@@ -157,8 +157,10 @@ def too_old() -> str:
     return _("This page was open too long. Nothing was charged. Type your card again.")
 
 
-def changed(session: CheckoutSession) -> str:
-    """Return the sentence to a payer whose page has shown another amount."""
+def changed(session: CheckoutSession, shown: Ticket) -> str:
+    """Return the sentence to a payer whose page has shown another amount, or other terms."""
+    if (session.intent.amount, session.intent.currency) == (shown.amount, shown.currency):
+        return _("The number or the price of the installments has changed. Nothing was charged.")
     amount = money.written(session.intent.amount, session.intent.currency)
     return _("The shop has changed the amount to {amount}. Nothing was charged.").format(
         amount=amount

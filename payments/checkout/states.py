@@ -3,6 +3,7 @@
 from django.db import models
 
 from events.transitions import StatusChange, Table
+from payments.intents.states import PaymentStatus
 
 
 class SessionStatus(models.TextChoices):
@@ -37,6 +38,8 @@ class Authentication(models.TextChoices):
     REQUIRED = "required"
 
 
+# The statuses of a payment that complete its open session.
+COMPLETES_A_SESSION = (PaymentStatus.SUCCEEDED, PaymentStatus.REQUIRES_CAPTURE)
 COMPLETED = "checkout.session.completed"
 EXPIRED = "checkout.session.expired"
 

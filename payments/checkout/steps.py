@@ -20,8 +20,8 @@ from payments.charging.methods import CardGone, OfferedCard
 from payments.checkout import card_form, floods, held_cards, links, paying, standing, tickets
 from payments.checkout.card_form import NOTHING_TYPED, Checked, Typed, Unreadable
 from payments.checkout.models import CheckoutSession
-from payments.checkout.paying import AmountChanged, Choice, SentBefore, SessionOver
-from payments.checkout.states import SessionStatus
+from payments.checkout.paying import Choice, SentBefore, SessionOver, TermsChanged
+from payments.checkout.states import COMPLETES_A_SESSION, SessionStatus
 from payments.checkout.tickets import Held, Step, Ticket
 from payments.checkout.visits import Visit
 from payments.installments.plans import Option
@@ -47,9 +47,7 @@ def take_card(visit: Visit) -> HttpResponse:
         unread = _("This form cannot be read. Nothing was charged. Type your card again.")
         return standing.form(visit, notices=(unread,), status=refused.http_status)
     if _has_changed(session, typed.ticket):
-        return standing.form(
-            visit, notices=(standing.changed(session),), checked=typed.again, status=409
-        )
+        return _changed(visit, typed)
     if typed.is_by_a_program and not typed.ticket.is_doubted:
         return _press_once_more(visit, typed)
     return _attended(visit, typed, partial(_pay_or_ask, visit, typed))
@@ -73,6 +71,12 @@ def _press_once_more(visit: Visit, typed: Typed) -> HttpResponse:
 
 def _has_changed(session: CheckoutSession, ticket: Ticket) -> bool:
     return (session.intent.amount, session.intent.currency) != (ticket.amount, ticket.currency)
+
+
+def _changed(visit: Visit, typed: Typed) -> HttpResponse:
+    """Show the form again with what the payment costs by now; nothing was charged."""
+    notice = standing.changed(visit.session, typed.ticket)
+    return standing.form(visit, notices=(notice,), checked=typed.again, status=409)
 
 
 def _pay_or_ask(visit: Visit, typed: Typed) -> HttpResponse:
@@ -133,7 +137,7 @@ def _plans(
     """Show the ways to pay with the held card, each with its whole."""
     intent = visit.session.intent
     plans = {str(one.installments): one.surcharge for one in ways}
-    ticket = Ticket(intent.amount, intent.currency, held, plans, billing)
+    ticket = Ticket(intent.amount, intent.currency, held, intent.installments, plans, billing)
     return visit.show(
         "plans",
         status=400 if problem else 200,
@@ -189,16 +193,19 @@ def _pay(visit: Visit, choice: Choice) -> HttpResponse:
     """Charge the card; who fails is counted by the network, and who succeeds never is."""
     floods.require_few_failures(choice.network, tries=visit.session.tries)
     try:
-        paying.pay(visit.session, choice)
+        paid = paying.pay(visit.session, choice)
     except (AcquirerBusy, LockTimeout, OperationalError) as refused:
         if context.is_irrevocable():
             raise
         if isinstance(refused, LockTimeout) and standing.is_at_the_bank(visit.session):
             return visit.see_page()  # The press of another form may charge at this moment.
         return _busy(visit, choice)
+    back = f"{links.path(visit.session.id)}/back"
+    if paid is not None and paid.status in COMPLETES_A_SESSION:
+        return visit.see(back)  # The session is complete with its payment; that page looks again.
     now = visit.anew()
     if now.session.status == SessionStatus.COMPLETE:
-        return visit.see(f"{links.path(now.session.id)}/back")
+        return visit.see(back)
     if now.session.intent.status == PaymentStatus.REQUIRES_ACTION:
         return visit.see(standing.hand_off(now.session))
     is_unknown = now.session.intent.status == PaymentStatus.PROCESSING
@@ -213,7 +220,7 @@ def _busy(visit: Visit, choice: Choice) -> HttpResponse:
     held = held_cards.hold(session, choice.offered)
     plans = {str(plan.installments): plan.surcharge or 0}
     shown = choice.ticket
-    ticket = Ticket(shown.amount, shown.currency, held, plans, choice.billing)
+    ticket = Ticket(shown.amount, shown.currency, held, shown.installments, plans, choice.billing)
     page = visit.show(
         "busy",
         status=503,
@@ -240,11 +247,8 @@ def _attended(visit: Visit, typed: Typed, pay: Callable[[], HttpResponse]) -> Ht
         return standing.standing(visit.anew(), _("This form was already sent. Here is its result."))
     except (SessionOver, IntentUnexpectedState):
         return visit.see_page()
-    except (AmountChanged, SurchargeMismatch, InstallmentsNotAvailable):
-        now = visit.anew()
-        return standing.form(
-            now, notices=(standing.changed(now.session),), checked=typed.again, status=409
-        )
+    except (TermsChanged, SurchargeMismatch, InstallmentsNotAvailable):
+        return _changed(visit.anew(), typed)
     except (CardGone, ParameterMissing):
         if paying.was_sent(visit.session, typed.ticket):
             return visit.see_page()  # The first press has used the card, and this is its result.

@@ -49,6 +49,7 @@ class Ticket:
     """The terms that a form has shown to its payer, who is charged these or nothing.
 
     :param amount: in minor units, without surcharge.
+    :param installments: the payment's own count as it was then.
     :param plans: counts of installments that were offered, each with its surcharge.
     :param billing: the details typed in the first step, for the second.
     :param is_doubted: the form before was sent by a program, as it seemed.
@@ -57,6 +58,7 @@ class Ticket:
     amount: int
     currency: str
     held: Held | None = None
+    installments: int = 1
     plans: dict[str, int] = field(default_factory=dict)
     billing: dict[str, Any] = field(default_factory=dict, repr=False)
     is_doubted: bool = False

@@ -5,12 +5,14 @@ Each is called in the caller's transaction, which has locked payment, attempt an
 (`payments.disputes.locks`).
 """
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from core import clock, ids
 from events import outbox
 from ledger import book
+from merchants import owed_mails
+from merchants.notices import MailKind
 from payments.disputes import deliveries, render
 from payments.disputes.models import Dispute
 from payments.disputes.refusals import ClaimUnusable
@@ -18,6 +20,12 @@ from payments.disputes.states import ANSWERABLE, CREATED_EVENT, DisputeStatus
 from payments.disputes.transition import move, require_listed
 from payments.intents import given_back
 from payments.intents.models import Attempt
+
+# Each once: a mail says so long before the due date that the dispute has no answer yet.
+REMINDERS = {
+    MailKind.DISPUTE_DUE_SOON: timedelta(days=3),
+    MailKind.DISPUTE_DUE_TOMORROW: timedelta(days=1),
+}
 
 
 class Claim(NamedTuple):
@@ -44,6 +52,7 @@ def charge_back(attempt: Attempt, claim: Claim) -> Dispute:
     dispute = _drafted(attempt, claim, DisputeStatus.NEEDS_RESPONSE)
     dispute.save(force_insert=True)
     _reserve(dispute)
+    _owe_mails(dispute)
     outbox.record(dispute.merchant, CREATED_EVENT, render.dispute(dispute))
     return dispute
 
@@ -55,6 +64,7 @@ def inquire(attempt: Attempt, claim: Claim) -> Dispute:
     """
     dispute = _drafted(attempt, claim, DisputeStatus.WARNING_NEEDS_RESPONSE)
     dispute.save(force_insert=True)
+    _owe_mails(dispute)
     outbox.record(dispute.merchant, CREATED_EVENT, render.dispute(dispute))
     return dispute
 
@@ -71,6 +81,7 @@ def escalate(dispute: Dispute, claim: Claim) -> None:
     _write_terms(dispute, claim)
     dispute.is_past_due, dispute.closed_at = False, None
     _reserve(dispute)
+    _owe_mails(dispute)
     move(dispute, DisputeStatus.NEEDS_RESPONSE, before)
 
 
@@ -136,6 +147,17 @@ def _write_terms(dispute: Dispute, claim: Claim) -> None:
     dispute.amount, dispute.reason = claim.amount, claim.reason
     dispute.network_reason_code = claim.network_reason_code
     dispute.evidence_due_by = claim.due_by
+
+
+def _owe_mails(dispute: Dispute) -> None:
+    now, merchant = clock.now(), dispute.merchant
+    owed_mails.owe(merchant, MailKind.DISPUTE_OPENED, dispute.id, due_at=now)
+    is_opening_silent = MailKind.DISPUTE_OPENED in merchant.silenced_notices
+    for kind, before in REMINDERS.items():
+        due_at = dispute.evidence_due_by - before
+        # Else the mail about the opening says the near date already.
+        if due_at > now or is_opening_silent:
+            owed_mails.owe(merchant, kind, dispute.id, due_at=due_at)
 
 
 def _reserve(dispute: Dispute) -> None:

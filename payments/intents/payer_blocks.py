@@ -4,6 +4,7 @@ from merchants.models import Merchant
 from payments.intents.models import Attempt, PaymentIntent
 from payments.risk import fingerprints
 from payments.risk.lists import EntryUnusable, Kind
+from vault import cards
 
 
 def known(payment: PaymentIntent, attempt: Attempt | None) -> dict[str, tuple[str, str]]:
@@ -23,9 +24,11 @@ def listed(payment: PaymentIntent, attempt: Attempt | None) -> list[tuple[str, s
     """Return kinds and values by which the lists have the payer."""
     found = []
     for kind, (value, _shown) in known(payment, attempt).items():
-        is_email = kind == Kind.EMAIL
-        of_email = fingerprints.all_of_email(payment.merchant_id, value) if is_email else []
-        found += [(kind, one) for one in (of_email or [value])]
+        if kind == Kind.EMAIL:
+            values = fingerprints.all_of_email(payment.merchant_id, value)
+        else:
+            values = cards.same_cards([(payment.merchant_id, value)])[value]
+        found += [(kind, one) for one in values]
     return found
 
 

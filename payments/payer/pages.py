@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods
 from acquirers import returned_forms, slots
 from acquirers.three_d_secure import Forged
 from core import context, money
-from core.page_policy import allow_form_to, allow_form_to_end_anywhere
+from core.page_policy import STATUS_OF_A_CARD_FORM, allow_form_to, allow_form_to_end_anywhere
 from payments.intents import deadlines
 from payments.intents.models import Attempt
 from payments.intents.states import AttemptStatus
@@ -92,7 +92,7 @@ def _pressed(request: HttpRequest, attempt: Attempt) -> HttpResponse:
         attempt.refresh_from_db(fields=["status"])
         return _closed(request, attempt)
     facts = {**_facts(attempt), "action": form.url, "fields": form.fields}
-    page = _page(request, "gate", facts)
+    page = _page(request, "gate", facts, status=STATUS_OF_A_CARD_FORM)
     allow_form_to(page, form.url, *attempt.hand_off["origins"], payer_links.way_back(attempt))
     return page
 

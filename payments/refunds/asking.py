@@ -1,10 +1,10 @@
 """Refunds in conversation with the bank: sent, asked about, sent again where that is safe."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 import acquirers
 from acquirers import declines
@@ -16,7 +16,7 @@ from acquirers.gateway import SoughtRefund
 from acquirers.models import BankExchange
 from acquirers.outcomes import NEVER_SENT, Answer, OperationKind, Outcome
 from cases.states import CaseDecision, CaseKind
-from core import clock
+from core import clock, installation
 from ledger import book
 from payments.bank import repayments
 from payments.intents.states import NextStep
@@ -28,6 +28,11 @@ EXCHANGES = {
     Method.VOID: BankExchange.Operation.VOID,
     Method.REFUND: BankExchange.Operation.REFUND,
 }
+# A refund that left in vain so often does not only wait for its turn: its terminal is wrongly set
+# up, or its bank is away.
+OFTEN = 4
+# Longer than the longest holidays of banks: a bank that then still says "not yet" takes it never.
+NOT_YET_FOR = timedelta(days=14)
 # The answers whose numbers are the refund's own.
 NUMBERED = (Answer.APPROVED, Answer.PENDING, Answer.DECLINED)
 FAILURES = {
@@ -116,7 +121,7 @@ class Refunds(Kind[Refund]):
             case Answer.SETTLED if row.method == Method.VOID:
                 return _become_refund(row, goes_on=said.goes_on)
             case Answer.DAY_OPEN if row.method == Method.REFUND:
-                _wait_for_the_day(row)
+                _wait_for_the_day(row, is_first=said.asked.next_step is not NextStep.ASK)
                 return _still_pending(row, said)
             case answer if answer not in NEVER_SENT:
                 row.pending_reason = PendingReason.PROCESSING
@@ -133,11 +138,14 @@ class Refunds(Kind[Refund]):
             late.hear(self, row, outcome.answer)
 
     def unanswered(self, since: datetime) -> dict[str, QuerySet[Any]]:
+        refused = Q(sent_at=None, created_at__lte=since, inquiry_count__gte=OFTEN)
+        not_yet = Q(pending_reason=PendingReason.BANK_DAY_OPEN, created_at__lte=since - NOT_YET_FOR)
         silent = Refund.objects.filter(
-            status=RefundStatus.PENDING, pending_reason=PendingReason.PROCESSING,
-            due_at__isnull=False, sent_at__lte=since,
-        )  # fmt: skip
-        silent = silent.select_related("attempt__intent").order_by("sent_at")
+            Q(Q(sent_at__lte=since) | refused, pending_reason=PendingReason.PROCESSING) | not_yet,
+            status=RefundStatus.PENDING,
+            due_at__isnull=False,
+        )
+        silent = silent.select_related("attempt__intent").order_by("sent_at", "created_at")
         return {CaseKind.UNKNOWN_OUTCOME: silent}
 
     def decisions(self, row: Refund) -> tuple[str, ...]:
@@ -187,12 +195,18 @@ def _wait_on(refund: Refund) -> None:
 def _succeed(refund: Refund, outcome: Outcome) -> Effect:
     book.refund_paid(refund.id, merchant_id=refund.merchant_id, now=clock.now())
     _note_reference(refund, outcome)
+    # A person may know that it went back in another way, although it never left from here.
+    refund.sent_at = refund.sent_at or clock.now()
     steps.close(refund)
     return Effect(RefundStatus.SUCCEEDED)
 
 
 def _become_refund(refund: Refund, *, goes_on: bool) -> Effect:
     """Go on as a refund, in the same object: the bank's day is over, and nothing was voided."""
+    if _is_older_than_a_restore(refund):
+        # The lost server may have sent the refund already.
+        steps.ask_whether_it_left(refund)
+        return Effect(RefundStatus.PENDING)
     book.void_undone(refund.id, merchant_id=refund.merchant_id, now=clock.now())
     refund.method, refund.sent_at = Method.REFUND, None
     schedule.look_at(refund, clock.now())
@@ -203,17 +217,27 @@ def _become_refund(refund: Refund, *, goes_on: bool) -> Effect:
     return Effect(RefundStatus.PENDING, follow=lambda: refund)
 
 
-def _wait_for_the_day(refund: Refund) -> None:
+def _is_older_than_a_restore(refund: Refund) -> bool:
+    opened_at = installation.opened_at()
+    return opened_at is not None and refund.created_at <= clock.moved(opened_at)
+
+
+def _wait_for_the_day(refund: Refund, *, is_first: bool) -> None:
     """Let a refund that came before the end of the bank's day be sent again, in memory.
 
     Ten minutes after that end at first; a bank that still refuses it then is asked as by a silence.
+
+    :param is_first: no earlier request may be on its way. One that is may reach the bank after its
+        day, so that the refund has left, and cannot be canceled.
     """
     if refund.waits_for_the_day:
         schedule.ask_later(refund)
     else:
         ends_at = acquirers.of(refund.attempt).voidable_until(clock.now())
         schedule.look_after_day(refund, ends_at)
-    refund.pending_reason, refund.sent_at = PendingReason.BANK_DAY_OPEN, None
+    refund.pending_reason = PendingReason.BANK_DAY_OPEN
+    if is_first:
+        refund.sent_at = None
 
 
 def _still_pending(refund: Refund, said: Said[Refund]) -> Effect:

@@ -1,5 +1,6 @@
 """Refunds: captured money given back, written down before the bank is asked."""
 
+from collections.abc import Callable
 from typing import Any
 
 from django.db import transaction
@@ -28,12 +29,16 @@ PARAM = "payment_intent"
 
 
 @slots.in_a_slot
-def create(merchant: Merchant, draft: dict[str, Any]) -> Refund:
+def create(
+    merchant: Merchant, draft: dict[str, Any], agree: Callable[[Refund], object] | None = None
+) -> Refund:
     """Give back all that can be refunded of a payment, or a part of it.
 
     Left pending when the bank does not answer, or when it must wait for the merchant's funds.
 
     :param draft: a body that `CreateRefundForm` has validated; the amount in minor units.
+    :param agree: looks at the refund as it is written, with its payment locked, before the commit;
+        if it raises, nothing was written.
     :raises ResourceMissing: the merchant has no such payment.
     :raises IntentUnexpectedState: nothing was captured, or it is not known whether.
     :raises AlreadyRefunded: all of it has been refunded.
@@ -43,12 +48,14 @@ def create(merchant: Merchant, draft: dict[str, Any]) -> Refund:
     :raises UpstreamUnavailable: the installation cannot reach the attempt's bank.
     """
     inquiries.ask_first(merchant, draft[PARAM])
-    refund = _open(merchant, draft)
+    refund = _open(merchant, draft, agree)
     return refund if refund.sent_at is None else settling.pursue(asking.KIND, refund)
 
 
 @transaction.atomic(durable=True)
-def _open(merchant: Merchant, draft: dict[str, Any]) -> Refund:
+def _open(
+    merchant: Merchant, draft: dict[str, Any], agree: Callable[[Refund], object] | None
+) -> Refund:
     """Write the refund down, in one transaction with the claim of the request's key."""
     refund_id = ids.new("re")
     idempotency.take(refund_id, is_finished=False)
@@ -65,6 +72,8 @@ def _open(merchant: Merchant, draft: dict[str, Any]) -> Refund:
     outbox.record(intent.merchant, CREATED, render.refund(refund))
     after = {"payment_intent": intent.id, "amount": amount, "reason": refund.reason}
     audit_log.record_by_person("refund.created", merchant=merchant, subject=refund.id, after=after)
+    if agree:
+        agree(refund)
     return refund
 
 

@@ -54,14 +54,21 @@ def book_or_wait(refund: Refund) -> None:
         schedule.look_at(refund, gives_up_at(refund))
 
 
-def book_sent(refund: Refund) -> None:
-    """Take the money of a waiting refund that the bank turns out to have, in memory.
+def ask_whether_it_left(refund: Refund) -> None:
+    """Let the bank be asked about a refund that may have left, in memory; its money is taken.
 
-    Only a restore brings that about: the copy has the refund as it was before it left.
+    Only a restore brings that about: the copy has the refund as it was before, maybe as a void.
     """
-    book.refund_that_left(refund.merchant_id, **_taken(refund))
-    refund.pending_reason, refund.sent_at = PendingReason.PROCESSING, clock.now()
-    schedule.look_at(refund, clock.now())
+    if refund.method == Method.VOID:
+        book.void_undone(refund.id, merchant_id=refund.merchant_id, now=clock.now())
+        refund.method = Method.REFUND
+        book.refund_that_left(refund.merchant_id, **_taken(refund))
+    elif refund.is_waiting:
+        book.refund_that_left(refund.merchant_id, **_taken(refund))
+    refund.pending_reason = PendingReason.PROCESSING
+    schedule.begin_asking(refund, clock.now())
+    # The earliest moment: a bank without names of refunds is searched from then on.
+    refund.sent_at = refund.created_at
 
 
 def _taken(refund: Refund) -> dict[str, Any]:

@@ -15,7 +15,7 @@ class ListEntryAdmin(ReadOnlyAdmin):
     list_select_related = ("merchant", "by")
     search_fields = ("=merchant__id", "=shown")
     show_full_result_count = False
-    exclude = ("value",)
+    exclude = ("value", "sealed")
 
 
 @admin.register(Watch)

@@ -5,6 +5,8 @@ The card's is the vault's (`vault.cards.fingerprint`).
 
 from datetime import timedelta
 
+from django.db.models import Q
+
 from core.keyring import ring
 from core.keyring.purposes import key_of_fingerprint
 from core.names import email_key
@@ -47,6 +49,22 @@ def all_of_network(merchant_id: str, network: str) -> list[str]:
 def is_superseded(purpose: str, fingerprint: str) -> bool:
     """Return whether a fingerprint is of a key that another one has followed."""
     return key_of_fingerprint(purpose, fingerprint) in ring().superseded
+
+
+def of_key(column: str, name: str) -> Q:
+    """Return the condition that a column's fingerprint is of a key."""
+    part = name.partition("-")[2]
+    return (
+        Q(**{f"{column}__startswith": f"{part}."}) if part else ~Q(**{f"{column}__contains": "."})
+    )
+
+
+def superseded(purpose: str) -> list[str]:
+    """Return the names of a purpose's keys that another one has followed.
+
+    Only these are made again: a process whose key ring is yesterday's turns no row back.
+    """
+    return [name for name in ring().names(purpose) if name in ring().superseded]
 
 
 def is_known(purpose: str, fingerprint: str) -> bool:

@@ -22,6 +22,7 @@ from merchants import audit_log
 from merchants.models import Merchant, User
 from payments.risk import fingerprints
 from payments.risk.models import ListEntry
+from vault import cards
 
 MANAGE = "risk.manage_lists"
 BIN_DIGITS = 6  # As many as the service keeps of a card.
@@ -111,14 +112,20 @@ def matching(payer: Payer, now: datetime) -> set[str]:
             ours = "anywhere" if merchant_id is None else f"{kind}s"
             fresh[entry_id] = values[ours][0]
     if fresh:
-        _renew(fresh)
+        renew(fresh)
     return {row[1] for row in found}
 
 
-def _renew(fresh: dict[int, str]) -> None:
+def renew(fresh: dict[int, str]) -> int:
+    """Give entries their values under the primary key, by id; return how many got theirs.
+
+    In the caller's transaction. An entry that others hold, or that is there twice, stays.
+    """
     # An entry of the same may be written at this moment: then the earlier one stays.
     with suppress(IntegrityError), transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(RENEW, {"ids": list(fresh), "values": list(fresh.values())})
+        return cursor.rowcount
+    return 0
 
 
 @transaction.atomic(durable=True)
@@ -148,6 +155,7 @@ def write(by: User, merchant: Merchant | None, entry: BlockEntry) -> ListEntry:
         kind=Kind(entry.kind).value,
         value=value,
         defaults={
+            "sealed": _sealed(merchant, entry, shown),
             "shown": shown,
             "reason": entry.reason.strip(),
             "expires_at": entry.expires_at,
@@ -162,12 +170,18 @@ def write(by: User, merchant: Merchant | None, entry: BlockEntry) -> ListEntry:
     return row
 
 
+def _sealed(merchant: Merchant | None, entry: BlockEntry, shown: str) -> bytes | None:
+    if entry.kind != Kind.EMAIL:
+        return None
+    return ListEntry(merchant=merchant, list=entry.list, shown=shown).sealing(entry.value)
+
+
 def _renew_earlier(merchant: Merchant | None, entry: BlockEntry, value: str) -> None:
-    """Renew an entry of the same e-mail under an earlier key, which is then found by its value."""
+    """Renew an entry of the same payer under an earlier key, which is then found by its value."""
     earlier = values_of(merchant, entry)[1:]
     rows = ListEntry.objects.filter(merchant=merchant, list=entry.list, kind=entry.kind)
     if earlier and (found := rows.filter(value__in=earlier).first()):
-        _renew({found.pk: value})
+        renew({found.pk: value})
 
 
 @transaction.atomic(durable=True)
@@ -206,9 +220,15 @@ def _require(operator: User) -> None:
 
 
 def values_of(merchant: Merchant | None, entry: BlockEntry) -> list[str]:
-    """Return by which values an entry of an e-mail may be kept; none of other kinds."""
-    is_email, merchant_id = entry.kind == Kind.EMAIL, merchant.id if merchant else None
-    return fingerprints.all_of_email(merchant_id, entry.value) if is_email else []
+    """Return by which values an entry of an e-mail or a card may be kept, the primary key's first.
+
+    None of other kinds.
+    """
+    if entry.kind == Kind.EMAIL:
+        return fingerprints.all_of_email(merchant.id if merchant else None, entry.value)
+    if entry.kind == Kind.CARD and merchant:
+        return cards.same_cards([(merchant.id, entry.value)])[entry.value]
+    return []
 
 
 def kept(merchant: Merchant | None, entry: BlockEntry) -> tuple[str, str]:
@@ -219,10 +239,11 @@ def kept(merchant: Merchant | None, entry: BlockEntry) -> tuple[str, str]:
             return fingerprints.of_email(merchant_id, entry.value), _masked(entry.value)
         case Kind.BIN if _is_bin(entry.value):
             return entry.value, entry.value
-        case Kind.CARD if merchant_id and entry.shown:
-            if not fingerprints.is_known(fingerprints.CARD, entry.value):
+        case Kind.CARD if merchant and entry.shown:
+            value = values_of(merchant, entry)[0]
+            if not fingerprints.is_known(fingerprints.CARD, value):
                 raise EntryUnusable("The payment is too old: its card is not recognised any more.")
-            return entry.value, entry.shown
+            return value, entry.shown
     raise EntryUnusable
 
 
@@ -248,8 +269,7 @@ def entries_need(kind: str) -> Need:
     """Return the need of entries: what they list cannot be hashed again before it is met."""
 
     def need(key: Retired) -> Iterator[str]:
-        part = key.name.partition("-")[2]
-        of_key = Q(value__startswith=f"{part}.") if part else ~Q(value__contains=".")
+        of_key = fingerprints.of_key("value", key.name)
         holds = Q(expires_at=None) | Q(expires_at__gt=clock.now())
         if count := ListEntry.objects.filter(of_key, holds, kind=kind).count():
             yield (

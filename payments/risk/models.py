@@ -3,7 +3,8 @@
 from django.db import models
 from django.db.models import Q
 
-from core.fields import CodeField
+from core.fields import CodeField, SealedField
+from core.keyring import ring
 from core.keyring.purposes import FINGERPRINT
 from core.querysets import MerchantManager
 from merchants.models import Merchant, User
@@ -12,7 +13,8 @@ from merchants.models import Merchant, User
 class ListEntry(models.Model):
     """A card, an e-mail or a BIN that is blocked, or that rules leave alone.
 
-    Cards and e-mails are kept as keyed fingerprints, with a masked text for people.
+    Cards and e-mails are kept as keyed fingerprints, with a masked text for people. An e-mail is
+    sealed, too: its fingerprint is made again when the fingerprints' key changes.
     """
 
     class List(models.TextChoices):
@@ -31,6 +33,7 @@ class ListEntry(models.Model):
     list = models.CharField(max_length=5, choices=List)
     kind = models.CharField(max_length=5, choices=Kind)
     value = CodeField(max_length=75)
+    sealed = SealedField(null=True)
     shown = models.CharField(max_length=254)
     reason = models.CharField(max_length=500)
     by = models.ForeignKey(User, models.SET_NULL, null=True, related_name="+")
@@ -55,6 +58,11 @@ class ListEntry(models.Model):
                 name="a_list_keeps_fingerprints_and_bins",
             ),
             models.CheckConstraint(
+                condition=Q(kind="email", sealed__isnull=False)
+                | (~Q(kind="email") & Q(sealed__isnull=True)),
+                name="a_list_seals_its_emails_alone",
+            ),
+            models.CheckConstraint(
                 condition=Q(merchant__isnull=False) | ~Q(kind="card"),
                 name="a_listed_card_is_a_merchants",
             ),
@@ -62,6 +70,15 @@ class ListEntry(models.Model):
 
     def __str__(self) -> str:
         return f"{self.list} {self.kind} {self.shown}"
+
+    @property
+    def seal_context(self) -> str:
+        """Return what the sealed e-mail is bound to: this list, and what people see of it."""
+        return f"risk.entry|{self.merchant_id or ''}|{self.list}|{self.shown}"
+
+    def sealing(self, email: str) -> bytes:
+        """Return an e-mail as this entry keeps it."""
+        return ring().seal(email.encode(), context=self.seal_context)
 
 
 class Watch(models.Model):

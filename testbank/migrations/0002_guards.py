@@ -5,12 +5,13 @@ from django.db import migrations
 # Of which nothing is ever deleted.
 KEPT = (
     "authentication", "authorization", "refund", "dispute", "noticecounter", "fraudreport",
-    "transfer", "incomingtransfer", "transfernoticecounter", "nestpayvisit", "misbehaviour",
+    "transfer", "incomingtransfer", "transfernoticecounter", "nestpayvisit", "garantivisit",
+    "misbehaviour",
 )  # fmt: skip
 # Money that was moved, evidence, notices: neither changed nor deleted.
 UNCHANGED = (
     "capture", "reversal", "repayment", "bounce", "chargeback", "recovery", "evidence", "notice",
-    "transfermove", "incomingmove", "transfernotice", "nestpayline",
+    "transfermove", "incomingmove", "transfernotice", "nestpayline", "garantiline",
 )  # fmt: skip
 
 FUNCTION = """

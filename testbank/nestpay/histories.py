@@ -8,6 +8,7 @@ from testbank.models import Authorization, NestpayLine
 from testbank.nestpay import answers, codes
 from testbank.nestpay.answers import Told
 from testbank.nestpay.terminals import NestpayTerminal
+from testbank.protocols.lines import are_never_known
 from testbank.states import RefundState, State
 
 PENDING, AUTHORIZED, CAPTURED, SETTLED = "PN", "A", "C", "S"
@@ -26,7 +27,7 @@ def history(lines: list[NestpayLine], terminal: NestpayTerminal, order_id: str) 
     if not lines:
         message = f"No record found for {order_id}"
         return Told(answers.DECLINED, "05", message=message, extra={"TRXCOUNT": "0"})
-    if _is_never_known(lines):
+    if are_never_known(lines):
         return answers.refusal(codes.HOST_SILENT)
     newest_first = enumerate(reversed(lines), 1)
     told = {f"TRX{number}": _row(line, terminal) for number, line in newest_first}
@@ -37,7 +38,7 @@ def status(lines: list[NestpayLine], terminal: NestpayTerminal, order_id: str) -
     """Return the order's last transaction only; it hides all that came before."""
     if not lines:
         return Told(answers.DECLINED, "99", message=f"No record found for {order_id}")
-    if _is_never_known(lines):
+    if are_never_known(lines):
         return answers.refusal(codes.HOST_SILENT)
     names = (
         "CHARGE_TYPE_CD", "TRANS_STAT", "ORIG_TRANS_AMT", "CAPTURE_AMT", "AUTH_DTTM",
@@ -46,14 +47,6 @@ def status(lines: list[NestpayLine], terminal: NestpayTerminal, order_id: str) -
     facts = dict(zip(names, _columns(lines[-1], terminal), strict=True))
     spelled = " ".join(f"{name}:{value}" for name, value in facts.items())
     return Told(answers.APPROVED, "00", extra={"ORDERSTATUS": spelled, **facts})
-
-
-def _is_never_known(lines: list[NestpayLine]) -> bool:
-    """Return whether the bank itself does not know, and never will."""
-    return any(
-        line.authorization.state == State.PENDING and not line.authorization.answered
-        for line in lines
-    )
 
 
 def _row(line: NestpayLine, terminal: NestpayTerminal) -> str:

@@ -13,9 +13,9 @@ from testbank.behaviours import Behaviour
 from testbank.models import Authorization, NestpayLine, NestpayVisit, Refund
 from testbank.nestpay import answers, codes, histories, lines, proofs
 from testbank.nestpay.answers import Told
-from testbank.nestpay.lines import Payment
 from testbank.nestpay.messages import HISTORY, PROOF, STATUS, Message, Refused
 from testbank.orders import RefundOrder
+from testbank.protocols.lines import SUCCEEDED, Payment, exist, host_ref, of_order
 from testbank.router import BANK
 from testbank.states import RefundState, State
 
@@ -36,8 +36,8 @@ def refuse_second(payment: Payment) -> None:
 
     :raises Refused: one has succeeded, or has not ended.
     """
-    for line in lines.payments(lines.of_order(payment.terminal, payment.order_id)):
-        if line.authorization.state in lines.SUCCEEDED:
+    for line in lines.payments(of_order(NestpayLine, payment.client_id, payment.order_id)):
+        if line.authorization.state in SUCCEEDED:
             raise Refused(codes.HAS_SUCCEEDED)
         if line.authorization.state == State.PENDING:
             raise Refused(codes.IS_UNDER_WAY)
@@ -51,7 +51,7 @@ def told_of(line: NestpayLine) -> Told:
             answers.ERROR, "99", codes.IS_UNDER_WAY, codes.WORDS[codes.IS_UNDER_WAY],
             trans_id=line.trans_id, is_silent=not paid.answered,
         )  # fmt: skip
-    if paid.state not in lines.SUCCEEDED:
+    if paid.state not in SUCCEEDED:
         return answers.declined(
             paid.response_code, host_ref=line.host_ref, trans_id=line.trans_id,
             is_silent=not paid.answered,
@@ -65,7 +65,7 @@ def told_of(line: NestpayLine) -> Told:
 def _pay(message: Message, wrong: str) -> Told:
     assert message.currency is not None
     payment = Payment(
-        terminal=message.terminal,
+        client_id=message.terminal.client_id,
         order_id=message.order_id,
         amount=message.amount,
         currency=message.currency,
@@ -73,7 +73,7 @@ def _pay(message: Message, wrong: str) -> Told:
         capture=message.kind == "Auth",
     )
     # Not in one transaction with the payment: a second one that comes meanwhile passes too.
-    if lines.exist(payment):
+    if exist(NestpayLine, payment):
         with transaction.atomic(using=BANK, durable=True):
             refuse_second(payment)
     visit, behaviour = _card_of(payment, message)
@@ -101,7 +101,7 @@ def _capture(message: Message, _wrong: str) -> Told:
     held = [
         line
         for line in lines.payments(lines.of_order(message.terminal, message.order_id))
-        if line.authorization.state in lines.SUCCEEDED and not line.authorization.capture
+        if line.authorization.state in SUCCEEDED and not line.authorization.capture
     ]
     if not held:
         raise Refused(codes.NOTHING_TO_CAPTURE)
@@ -190,10 +190,10 @@ def _told_of_refund(line: NestpayLine, refund: Refund) -> Told:
 def _told_by(code: str, line: NestpayLine) -> Told:
     """Return the answer to a capture or a void by the book's code: the line is the payment's."""
     if code != behaviours.APPROVED:
-        return answers.declined(code, host_ref=lines.host_ref(), trans_id=line.trans_id)
+        return answers.declined(code, host_ref=host_ref(), trans_id=line.trans_id)
     return Told(
         answers.APPROVED, code, auth_code=line.authorization.authorization_code,
-        host_ref=lines.host_ref(), trans_id=line.trans_id,
+        host_ref=host_ref(), trans_id=line.trans_id,
     )  # fmt: skip
 
 

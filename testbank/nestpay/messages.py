@@ -3,13 +3,13 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from ipaddress import ip_address
 from secrets import compare_digest
 
-from core import cards, clock
-from testbank.nestpay import codes, forms, xml_requests
+from testbank.nestpay import codes
 from testbank.nestpay.terminals import TERMINALS, NestpayTerminal
+from testbank.protocols import fields, forms, xml_requests
 
+ROOT, GROUPS = "CC5Request", frozenset({"Extra"})
 FORM = "application/x-www-form-urlencoded"
 HISTORY, STATUS = "ORDERHISTORY", "ORDERSTATUS"
 PAYMENTS = ("Auth", "PreAuth")
@@ -37,17 +37,10 @@ OPTIONAL: dict[str, tuple[str, ...]] = {
     "PostAuth": ("Currency", "Extra/PREAMT"),
     "Void": ("TransId",),
 }
-CURRENCIES = {"949": "try", "840": "usd", "978": "eur", "826": "gbp"}
-NUMBERS = {code: number for number, code in CURRENCIES.items()}
 # Alphanumeric; what looks like a card number is kept by no book.
 ORDER_ID = re.compile(r"(?!.*[0-9]{13})[0-9A-Za-z]{1,64}")
 AMOUNT = re.compile(r"(?!0+\.00)(0|[1-9][0-9]{0,11})\.[0-9]{2}")
-INSTALLMENTS = re.compile(r"|[2-9]|1[0-2]")
 EXPIRY = re.compile(r"(0[1-9]|1[0-2])/([0-9]{2})")
-CVC = re.compile(r"[0-9]{3,4}")
-NUMBER = re.compile(r"[0-9]{13,19}")
-IP_LENGTH = 39
-CENTURY = 2000
 
 
 class Refused(Exception):
@@ -81,7 +74,7 @@ class Message:
 
     @property
     def currency(self) -> str | None:
-        return CURRENCIES.get(self.values.get("Currency", ""))
+        return fields.CURRENCIES.get(self.values.get("Currency", ""))
 
     @property
     def installments(self) -> int:
@@ -98,7 +91,7 @@ def read(content_type: str, body: bytes) -> Message:
     :raises Refused: an element, its form, its place or the credentials are wrong.
     """
     try:
-        elements = xml_requests.read(_document(content_type, body))
+        elements = xml_requests.read(_document(content_type, body), ROOT, GROUPS)
     except xml_requests.Unreadable:
         raise Refused(codes.UNREADABLE) from None
     values = dict(elements)
@@ -117,16 +110,6 @@ def read(content_type: str, body: bytes) -> Message:
 def minor(amount: str) -> int:
     """Return the minor units of an amount: `100.25` is 10025."""
     return int(amount.replace(".", ""))
-
-
-def is_valid_number(text: str) -> bool:
-    """Return whether a text has the form of a card number, its last digit included."""
-    return bool(NUMBER.fullmatch(text)) and cards.luhn_valid(text)
-
-
-def is_expired(month: str, year: str) -> bool:
-    """Return whether a card's month, such as `12` of `34`, is over."""
-    return cards.is_expired(CENTURY + int(year), int(month), now=clock.now())
 
 
 def _document(content_type: str, body: bytes) -> bytes:
@@ -193,29 +176,19 @@ def _check_forms(values: Mapping[str, str], kind: str) -> None:
         raise Refused(codes.WRONG_FORM)
     if "Total" in values and not AMOUNT.fullmatch(values["Total"]):
         raise Refused(codes.WRONG_AMOUNT)
-    if "Currency" in values and values["Currency"] not in CURRENCIES:
+    if "Currency" in values and values["Currency"] not in fields.CURRENCIES:
         raise Refused(codes.WRONG_CURRENCY)
     if kind in PAYMENTS:
         _check_payment(values)
 
 
 def _check_payment(values: Mapping[str, str]) -> None:
-    taksit = values.get("Taksit", "")
-    if not INSTALLMENTS.fullmatch(taksit) or (taksit and values["Currency"] != NUMBERS["try"]):
+    if not fields.are_installments(values.get("Taksit", ""), values["Currency"]):
         raise Refused(codes.WRONG_INSTALLMENTS)
-    if values["Mode"] != "P" or not is_address(values["IPAddress"]):
+    if values["Mode"] != "P" or not fields.is_address(values["IPAddress"]):
         raise Refused(codes.WRONG_FORM)
     if "Expires" in values:
         check_card(values["Number"], values["Expires"], values["Cvv2Val"])
-
-
-def is_address(text: str) -> bool:
-    """Return whether a text is a payer's IP address."""
-    try:
-        ip_address(text)
-    except ValueError:
-        return False
-    return len(text) <= IP_LENGTH
 
 
 def check_card(number: str, expiry: str, cvc: str) -> None:
@@ -223,12 +196,12 @@ def check_card(number: str, expiry: str, cvc: str) -> None:
 
     :raises Refused: one of them is wrong.
     """
-    if not is_valid_number(number):
+    if not fields.is_valid_number(number):
         raise Refused(codes.WRONG_NUMBER)
     found = EXPIRY.fullmatch(expiry)
     if found is None:
         raise Refused(codes.WRONG_EXPIRY)
-    if is_expired(found[1], found[2]):
+    if fields.is_expired(found[1], found[2]):
         raise Refused(codes.EXPIRED)
-    if not CVC.fullmatch(cvc):
+    if not fields.CVC.fullmatch(cvc):
         raise Refused(codes.WRONG_CVC)

@@ -4,16 +4,16 @@ import base64
 import hashlib
 
 from testbank.nestpay import hashes
+from testbank.protocols import wrong_returns
 
-TURKISH = "ISO-8859-9"
-NATIONAL_ID = "10000000146"
-FIELDS = 65
 VERSION_1 = ("clientid", "oid", "mdStatus", "cavv", "eci", "md", "rnd")
 
 
 def signed(wrong: str, fields: dict[str, str], store_key: str) -> dict[str, str]:
     """Return the fields with their signature, and with what is wrong about them."""
-    fields = _before(wrong, fields)
+    fields = wrong_returns.changed(
+        wrong, fields, amount={"amount": "1.00"}, md_status="mdStatus", to_come=1
+    )
     encoding = fields["encoding"]
     # As browsers do with letters that an encoding has not.
     texts = {name: text.encode(encoding, "xmlcharrefreplace") for name, text in fields.items()}
@@ -21,28 +21,12 @@ def signed(wrong: str, fields: dict[str, str], store_key: str) -> dict[str, str]
     return _after(wrong, {**fields, "HASH": hashes.hashed(texts, key)}, store_key)
 
 
-def _before(wrong: str, fields: dict[str, str]) -> dict[str, str]:
-    match wrong:
-        case "changed_amount":
-            return {**fields, "amount": "1.00"}
-        case "turkish_letters":
-            return {**fields, "encoding": TURKISH}
-        case "no_md_status":
-            return {name: text for name, text in fields.items() if name != "mdStatus"}
-        case "doubled_name":
-            return {**fields, "MDSTATUS": "1"}
-        case "many_fields":
-            missing = range(FIELDS - 1 - len(fields))
-            return fields | {f"EXTRA_{chr(65 + number)}": "" for number in missing}
-    return fields
-
-
 def _after(wrong: str, fields: dict[str, str], store_key: str) -> dict[str, str]:
     match wrong:
         case "empty_hashparams":
             return {**fields, "HASHPARAMS": "", "HASHPARAMSVAL": "", "HASH": ""}
         case "national_id":
-            return {**fields, "NATIONALIDNO": NATIONAL_ID}
+            return {**fields, "NATIONALIDNO": wrong_returns.NATIONAL_ID}
         case "old_hash":
             values = "".join(fields[name] for name in VERSION_1)
             digest = hashlib.sha1((values + store_key).encode(), usedforsecurity=False).digest()

@@ -66,6 +66,22 @@ def post(session: requests.Session, url: str) -> Any:
     return wire.post_json(session, url, {"number": NUMBER}, seconds=5)
 
 
+def test_a_call_trusts_the_authorities_of_the_host_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    authority = Authority(tmp_path)
+    trusted = tmp_path / "authority.pem"
+    trusted.write_text(authority.pem)
+    with bank(authority.certificate("127.0.0.1")) as url:
+        with wire.new_session() as session, pytest.raises(wire.NotSent):
+            post(session, url)
+
+        monkeypatch.setenv("SSL_CERT_FILE", str(trusted))
+        with wire.new_session() as session:
+            assert post(session, url) == {"result": "approved"}
+            assert session.verify == str(trusted)
+
+
 def test_a_call_over_tls_is_tunnelled_and_the_proxy_reads_nothing(
     session: requests.Session, proxy: BankProxy, tmp_path: Path
 ) -> None:

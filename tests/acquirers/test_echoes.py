@@ -82,6 +82,20 @@ def test_every_field_of_an_outcome_is_looked_at(caplog: pytest.LogCaptureFixture
     assert GOOD_CARD not in caplog.text
 
 
+def test_the_answers_before_an_outcome_are_looked_at_too() -> None:
+    first = Outcome(Answer.UNKNOWN, exchange=Exchange(text=echo(ECHOES["in an id"])))
+    second = Outcome(Answer.DECLINED, exchange=Exchange(text="declined"), after=first)
+
+    heard = left_out(Outcome(Answer.SETTLED, after=second), CARD)
+
+    assert heard.after is not None
+    assert heard.after.after is not None
+    assert (heard.after.exchange.text, heard.after.after.exchange.text) == (
+        "declined", "[redacted]",
+    )  # fmt: skip
+    assert heard.answer is Answer.SETTLED
+
+
 def test_every_field_of_a_standing_is_looked_at() -> None:
     told = echo(ECHOES["between digits"])
     numbers = {"stan": told, told: "7", "batch": "9"}

@@ -64,6 +64,18 @@ def test_in_live_the_row_names_the_operator_who_proved_it(
     assert str(row.actor_name).startswith(f"{ADA} by manage.py merchant as ")
 
 
+def test_a_code_that_comes_before_a_file_is_asked_for_at_the_terminal_of_the_errors(
+    monkeypatch: pytest.MonkeyPatch, shop: Opened, ada: User
+) -> None:
+    errors = StringIO()
+    monkeypatch.setattr(errors, "isatty", lambda: True)
+    monkeypatch.setattr("sys.stderr", errors)
+
+    run(monkeypatch, *prices(shop), "--as", ADA, typed=f"{code()}\n")
+
+    assert errors.getvalue() == f"Code of the app of {ADA}: "
+
+
 def test_nothing_is_changed_without_an_operator_in_live(
     monkeypatch: pytest.MonkeyPatch, shop: Opened, ada: User
 ) -> None:

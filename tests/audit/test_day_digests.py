@@ -2,7 +2,7 @@
 
 import io
 import json
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -23,15 +23,21 @@ from tests.stage.tampering import tamper
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
-TODAY = datetime.now(UTC).date()
-TOMORROW, LATER = timezone.now() + timedelta(days=1, hours=2), timezone.now() + timedelta(days=3)
+
+def today() -> date:
+    return datetime.now(UTC).date()
+
+
+def days_on(days: int) -> datetime:
+    """Return the noon of a day to come: at any hour, the days before it are over and settled."""
+    return datetime.combine(today() + timedelta(days=days), time(12), UTC)
 
 
 @pytest.fixture
 def paid(acme: ApiClient, bank: BankTransport) -> str:
     """A payment whose day is over and digested."""
     payment: str = acme.pay()["id"]
-    assert digests.make_due(TOMORROW) == 1
+    assert digests.make_due(days_on(1)) == 1
     return payment
 
 
@@ -104,8 +110,8 @@ def test_rows_that_were_tampered_with_are_told(paid: str, name: str) -> None:
 
 @pytest.fixture
 def three_days(paid: str) -> str:
-    assert digests.make_due(LATER) == 2
-    assert digests.make_due(LATER) == 0
+    assert digests.make_due(days_on(3)) == 2
+    assert digests.make_due(days_on(3)) == 0
     assert verdict()[0] == []
     return paid
 
@@ -166,13 +172,13 @@ def test_pruned_events_are_proved_by_the_chain(paid: str, settings: Any) -> None
 
 def test_a_day_is_digested_once_it_is_over(acme: ApiClient, bank: BankTransport) -> None:
     acme.pay()
-    early = datetime.combine(TODAY + timedelta(days=1), datetime.min.time(), UTC)
+    early = datetime.combine(today() + timedelta(days=1), datetime.min.time(), UTC)
 
     digests.make_due(early + timedelta(minutes=59))
-    before = DayDigest.objects.filter(day=TODAY).count()
+    before = DayDigest.objects.filter(day=today()).count()
     digests.make_due(early + timedelta(minutes=61))
 
-    assert (before, DayDigest.objects.filter(day=TODAY).count()) == (0, 2)
+    assert (before, DayDigest.objects.filter(day=today()).count()) == (0, 2)
 
 
 def test_each_day_is_in_the_audit_log(paid: str) -> None:
@@ -180,7 +186,7 @@ def test_each_day_is_in_the_audit_log(paid: str) -> None:
 
     kept = {one.book: one.hash.hex() for one in DayDigest.objects.all()}
     assert {book: said["hash"] for book, said in (row.after or {}).items()} == kept
-    assert date.fromisoformat(row.subject) == TODAY
+    assert date.fromisoformat(row.subject) == today()
 
 
 def test_every_column_is_in_the_digest() -> None:
@@ -202,5 +208,5 @@ def test_digests_that_are_made_no_more_are_told(paid: str, monkeypatch: pytest.M
 
     problems, _heads = verdict()
 
-    assert problems == [f"days:{book} #1: no digest was made since the one of {TODAY}"
+    assert problems == [f"days:{book} #1: no digest was made since the one of {today()}"
                         for book in ("ledger", "events")]  # fmt: skip

@@ -17,6 +17,7 @@ from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.hooks import created
 from tests.stage.scrapes import Scrape, read, revealing, value
+from tests.stage.transfers import DELAY, pay_out, rich, sent
 from tests.stage.undecided import silent_case
 from webhooks.models import Endpoint, Lane
 
@@ -79,6 +80,19 @@ def test_unknown_outcomes_and_cases_are_aged(acme: ApiClient, bank: BankTranspor
     assert value(found, "pay_unknown_outcome_seconds") > 0
     assert value(found, "pay_cases_open", kind="unknown_outcome") == 1
     assert value(found, "pay_case_oldest_seconds", kind="unknown_outcome") > 0
+
+
+def test_payouts_that_are_due_are_aged_until_they_leave(
+    acme: ApiClient, bank: BankTransport
+) -> None:
+    payout = pay_out(rich(acme))
+    assert value(look(), "pay_payout_due_seconds") == 0
+
+    clock.advance(timedelta(seconds=DELAY + 90))
+    assert 90 <= value(look(), "pay_payout_due_seconds") < 300
+
+    sent(payout["id"])
+    assert value(look(), "pay_payout_due_seconds") == 0
 
 
 def test_the_clock_of_a_sandbox_is_shown_and_the_databases_agrees() -> None:

@@ -4,25 +4,28 @@ import time
 from collections.abc import Callable
 from datetime import timedelta
 from io import StringIO
+from typing import Any
 
 import pytest
-from django.conf import settings
-from django.core.management import call_command
+from django.conf import settings as service
+from django.core.management import CommandError, call_command
+from django.db import connection
 from django.utils import timezone
 from redis import Redis
 from redis.exceptions import RedisError
 
 from audit import standing
 from audit.daily.models import DailyRun
-from core import clock, ids, redis, rounds
-from core.models import Process
+from core import clock, ids, installation, redis, rounds
+from core.installation import PLACE
+from core.models import Installation, Mark, Process
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.undecided import silent_case
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
-TASKS = {entry["task"] for entry in settings.CELERY_BEAT_SCHEDULE.values()}
+TASKS = {entry["task"] for entry in service.CELERY_BEAT_SCHEDULE.values()}
 
 
 def process(kind: str, release: str = "0.1.0", ago: float = 0) -> Process:
@@ -63,12 +66,35 @@ def test_a_healthy_installation_has_nothing_wrong(healthy: None) -> None:
     assert said.getvalue().count("\nok ") == len(parts) - 1
 
 
+@pytest.mark.parametrize(("minutes", "wrong"), [(1, []), (16, ["audit"])])
+def test_a_new_installation_waits_for_its_first_rounds_and_audit(
+    healthy: None, minutes: int, wrong: list[str]
+) -> None:
+    redis.client().delete(rounds.KEY)
+    DailyRun.objects.all().delete()
+    began = timezone.now() - timedelta(minutes=minutes)
+    Process.objects.filter(kind="beat").update(started_at=began)
+
+    parts, found = told()
+
+    assert [part for part in found if part not in TASKS] == wrong
+    assert bool(set(found) & TASKS) == (minutes > 2)
+    assert parts["audit"] == (
+        "no clean one is known" if wrong else "the first one comes within minutes"
+    )
+
+
+def test_a_first_audit_that_runs_is_still_to_come(healthy: None) -> None:
+    DailyRun.objects.update(status="running", ended_at=None)
+    Process.objects.filter(kind="beat").update(started_at=timezone.now())
+
+    parts, _found = told()
+
+    assert parts["audit"] == "the first one comes within minutes"
+
+
 def _no_worker() -> None:
     Process.objects.filter(kind="worker").update(seen_at=timezone.now() - timedelta(seconds=90))
-
-
-def _two_beats() -> None:
-    process("beat", "0.2.0")
 
 
 def _a_late_round() -> None:
@@ -89,14 +115,19 @@ def _an_old_audit() -> None:
 
 PLANTED: dict[str, tuple[Callable[[], None], str, str]] = {
     "a worker that died": (_no_worker, "worker", "none was seen within a minute"),
-    "two beats": (
-        _two_beats, "beat", "2 of release 0.1.0 and 0.2.0, the oldest for 3 h: stop all but one",
-    ),
     "a late round": (_a_late_round, "ledger.tasks.settle_due", "the last round was 3 min ago"),
     "no round": (_no_round, "audit.daily.tasks.run_due", "no round is known"),
     "findings": (_findings, "audit", "no clean one is known"),
     "an old audit": (_an_old_audit, "audit", "the last clean one was 3 d ago"),
 }  # fmt: skip
+
+
+def test_a_second_beat_is_as_normal_as_a_second_worker(healthy: None) -> None:
+    process("beat", "0.2.0")
+
+    parts, wrong = told()
+
+    assert (parts["beat"], wrong) == ("2 of release 0.1.0 and 0.2.0, the oldest for 3 h", [])
 
 
 @pytest.mark.parametrize("fault", PLANTED)
@@ -109,6 +140,19 @@ def test_each_fault_is_told_and_nothing_else(healthy: None, fault: str) -> None:
     assert (wrong, parts[part]) == ([part], text)
     with pytest.raises(SystemExit):
         call_command("status", stdout=StringIO())
+
+
+def test_an_installation_that_trusts_standbys_which_no_commit_waits_for_is_told(
+    healthy: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "SYNCHRONOUS_STANDBYS", True)
+    parts, wrong = told()
+    assert wrong == ["installation"]
+    assert "no commit waits" in parts["installation"]
+
+    monkeypatch.setattr(installation, "WAITS", "true")
+
+    assert told()[1] == []
 
 
 def test_a_redis_that_is_away_is_told(healthy: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,3 +185,68 @@ def test_an_outcome_that_is_unknown_for_long_is_told(
     parts, wrong = told()
     assert "unknown outcomes" in wrong
     assert parts["unknown outcomes"] == "the oldest is unknown for 61 min"
+
+
+# --- Backups ----------------------------------------------------------------------------------
+
+
+def installed(*, days: int) -> None:
+    Installation.objects.create(identity="one", place="here")
+    Mark.objects.create(number="1", made_at=timezone.now() - timedelta(days=days))
+    with connection.cursor() as cursor:
+        cursor.execute(f"UPDATE core_installation SET place = {PLACE}")  # noqa: S608
+
+
+def reported(*options: str) -> str:
+    said = StringIO()
+    call_command("backup_made", *options, stdout=said)
+    return said.getvalue()
+
+
+def test_the_age_of_the_newest_backup_is_told(healthy: None) -> None:
+    installed(days=9)
+    now = timezone.now()
+
+    reported("--at", (now - timedelta(hours=51)).isoformat())
+    parts, wrong = told()
+    assert (wrong, parts["backup"]) == (["backup"], "the newest is of 2 d ago")
+
+    reported()
+    said = reported("--at", (now - timedelta(days=5)).isoformat())  # An older one changes nothing.
+    parts, wrong = told()
+    assert (wrong, parts["backup"]) == ([], "the newest is of 0 s ago")
+    assert said.startswith(f"The newest backup is of {timezone.now():%Y-%m-%d}")
+
+
+@pytest.mark.parametrize(("days", "wrong"), [(1, []), (3, ["backup"])])
+def test_a_live_installation_that_never_reported_a_backup_is_told(
+    healthy: None, days: int, wrong: list[str], settings: Any
+) -> None:
+    installed(days=days)
+    assert told()[1] == []
+
+    settings.LIVEMODE = True
+
+    assert told()[1] == wrong
+
+
+def test_a_backup_to_come_or_before_any_beat_is_refused(healthy: None) -> None:
+    with pytest.raises(CommandError):
+        reported()
+    installed(days=1)
+    for wrong in ("yesterday", "2027-03-12T02:30:00", "2999-01-01T00:00:00Z"):
+        with pytest.raises(CommandError):
+            reported("--at", wrong)
+    assert Installation.objects.get().backup_made_at is None
+
+
+def test_a_held_copy_is_told(healthy: None) -> None:
+    assert told()[0]["installation"] == "open"
+    Installation.objects.create(
+        identity="one", place="elsewhere", held_at=timezone.now(), held_reason="A test."
+    )
+
+    parts, wrong = told()
+
+    assert wrong == ["installation"]
+    assert parts["installation"].startswith("held as a copy: A test. Run:")

@@ -8,17 +8,21 @@ from typing import Any
 import pytest
 from django.db.models import QuerySet
 
-from bench import bars, panel_fill, panel_full, panel_reads
+from bench import bars, buffers, panel_books_fill, panel_fill, panel_full, panel_reads
 from bench import panel as bench_panel
 from bench.bars import Figures
+from bench.panel_books import BookReader
 from bench.panel_cases import EVENTS, FILTERED, LOGS, Case
 from bench.panel_reads import Reader
 from core import clock
 from core.rest import lists
+from ledger import totals
 from merchants.models import Merchant, RequestLog
+from panel.merchants import chart_figures
 from panel.merchants import events as event_pages
 from payments.intents.models import PaymentIntent
 from tests.bench.test_bench import Bench
+from tests.stage import teams as people
 from tests.stage.emptying import empty
 from tests.stage.factories import open_merchant
 from tests.stage.lengths import in_prove_only, length
@@ -163,12 +167,61 @@ def test_an_address_that_answers_no_page_is_wrong(reader: Reader) -> None:
     assert reader.wrong[0].endswith("/request_logs?status=what answered 400")
 
 
+@writes
+def test_a_statement_that_is_late_while_it_is_explained_is_wrong_and_ends_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    merchant = open_merchant("Acme Store", website="https://acme.example").merchant
+    people.person("ada@acme.example", (merchant, "owner"))
+    reader = BookReader(merchant, rounds=1)
+    way = f"/panel/{merchant.id}?days=7"
+    explain, explained = buffers._of, []
+
+    def late(sql: str, params: Any) -> int:
+        is_charts = "GROUPING SETS" in sql
+        explained.append(is_charts)
+        return explain("SELECT pg_sleep(60)", None) if is_charts else explain(sql, params)
+
+    in_time = reader.open("overview", way, before=chart_figures.forget)
+    assert (in_time["books, overview: is_late_explained"], reader.wrong) == (0, [])
+    monkeypatch.setattr(chart_figures, "LIMIT_MS", 500)
+    monkeypatch.setattr(buffers, "_of", late)
+    found = reader.open("overview", way, before=chart_figures.forget)
+
+    assert (found["books, overview: is_late"], explained.count(True)) == (0, 1)
+    assert found["books, overview: is_late_explained"] == 1
+    assert reader.wrong == ["books, overview is late while it is explained"]
+    # The page goes on: its later questions are explained too.
+    assert explained[-1] is False
+
+
+@pytest.mark.django_db(databases=["default", "bank"], transaction=True)
+def test_the_books_of_a_merchant_are_opened(transactional_db: None) -> None:
+    merchant = open_merchant("Acme Store", website="https://acme.example").merchant
+    people.person("ada@acme.example", (merchant, "owner"))
+    panel_books_fill.fill(merchant, payments=400, month=300, before=600)
+    reader = BookReader(merchant, rounds=1)
+
+    figures = reader.open_all()
+
+    assert reader.wrong == []
+    assert beyond(figures, "questions", "buffers") == []
+    assert [
+        name for name in bench_panel.CHARTS + bench_panel.DESK if f"{name}: ms" not in figures
+    ] == []
+    assert totals.until(merchant.id, "try", clock.now()).all == totals.now(merchant.id, "try").all
+    assert reader.open("nowhere", "/panel/nowhere/at_all") == {}
+    assert reader.wrong == ["/panel/nowhere/at_all answered 404"]
+
+
 # --- Bars ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("change", "missed"), [(0, 0), (1, 9)])
+@pytest.mark.parametrize(("change", "missed"), [(0, 0), (1, 12)])
 def test_bars_hold_or_do_not(change: int, missed: int) -> None:
     figures: Figures = {
+        "books, movements: questions": 15 + change, "books, movements: statements": 99,
+        "books, desk, work: questions": 20 + change, "books, desk, work: ms": 150 + change,
         "keys: statements": 15 + change, "keys: ms": 100 + change, "keys: bytes": 1_000_000,
         "keys: buffers": 5_000 + change, "keys: is_late": 0,
         "logs?path=x: buffers": 50_000, "events, deep: buffers more": 150 + change,

@@ -18,13 +18,19 @@ STAY_HERE = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE l
 class Chromium:
     """The machine's Chromium, without a window; each page has cookies and a cache of its own."""
 
-    def __init__(self, program: str, **options: Any) -> None:
-        """:param options: more of Playwright's `launch`."""
+    def __init__(self, program: str, *args: str, **options: Any) -> None:
+        """Start it.
+
+        :param args: more of Chromium's own.
+        :param options: more of Playwright's `launch`.
+        """
         self.loop = BackgroundLoop(patience_seconds=START_PATIENCE_SECONDS)
         self._playwright: Any = self.loop.run(async_playwright().start())
         # Without Chromium's sandbox (Playwright's default): root has none, nor do containers.
         self._browser: Browser = self.loop.run(
-            self._playwright.chromium.launch(executable_path=program, args=[STAY_HERE], **options)
+            self._playwright.chromium.launch(
+                executable_path=program, args=[STAY_HERE, *args], **options
+            )
         )
 
     def close(self) -> None:

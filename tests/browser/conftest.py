@@ -50,6 +50,17 @@ def service(
         yield service
 
 
+@pytest.fixture(scope="session")
+def alone(
+    django_db_setup: None, django_db_blocker: Any, tmp_path_factory: Any
+) -> Iterator[WebProcess]:
+    """The service without a bank: `web` of the modules that name nothing else."""
+    with django_db_blocker.unblock():
+        web = WebProcess(tmp_path_factory.mktemp("web") / "log")
+    yield web
+    web.stop()
+
+
 @pytest.fixture(scope="module")
 def web(
     request: pytest.FixtureRequest,
@@ -61,10 +72,11 @@ def web(
 
     A module's `APPLICATION` names another WSGI application than the service's own.
     """
-    if hasattr(request.module, "WITH_BANK"):
-        yield request.getfixturevalue("service")
+    application = getattr(request.module, "APPLICATION", None)
+    if application is None:
+        shared = "service" if hasattr(request.module, "WITH_BANK") else "alone"
+        yield request.getfixturevalue(shared)
         return
-    application = getattr(request.module, "APPLICATION", "config.wsgi")
     with django_db_blocker.unblock():
         web = WebProcess(tmp_path_factory.mktemp("web") / "log", application)
     yield web

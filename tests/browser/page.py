@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -11,7 +12,7 @@ from urllib.parse import urlsplit
 from playwright.async_api import Browser, ConsoleMessage, Request, Response, expect
 from playwright.async_api import Page as Tab
 
-from tests.browser import accessibility
+from tests.browser import accessibility, boxes
 from tests.browser.background_loop import BackgroundLoop
 
 T = TypeVar("T")
@@ -25,6 +26,22 @@ expect.set_options(timeout=PATIENCE_SECONDS * 1000)
 REPEATED = "Failed to load resource"
 DROPPED = "net::ERR_ABORTED"
 BETWEEN_TWO_CLICKS_SECONDS = 0.01
+# A4 between margins of 1 cm, as browsers print: narrower than the panel's tables on a screen.
+PAPER_WIDTH, MARGINS = 718, ("top", "right", "bottom", "left")
+SHEET = re.compile(rb"/Type\s*/Page\b")
+TABS_MAX = 80
+FOCUS = """(() => {
+    const one = document.activeElement;
+    const label = one.labels && one.labels[0];
+    const box = (one.closest("label") || one).getBoundingClientRect();
+    const name = one.ariaLabel || (label ? label.innerText : one.innerText) || one.title || "";
+    const { outlineStyle, boxShadow } = getComputedStyle(one);
+    const isInside = box.width > 0 && box.top < innerHeight && box.bottom > 0
+        && box.left < innerWidth && box.right > 0;
+    const isMarked = outlineStyle !== "none" || boxShadow !== "none";
+    // Behind the last of the page the browser's own window has the focus.
+    return { name: name.trim(), isSeen: one === document.body || isInside && isMarked };
+})()"""
 # For people who look at pages.
 PICTURES = Path(os.environ["PICTURES"]) if "PICTURES" in os.environ else None
 TELL_VIOLATIONS = """
@@ -57,7 +74,10 @@ FIRST_PAINT = "performance.getEntriesByName('first-contentful-paint')[0]?.startT
 
 
 class Page:
-    """One tab in a context of its own. `findings` fail the test at its end."""
+    """One tab in a context of its own. `findings` fail the test at its end.
+
+    `clicks` counts what was pressed, opened and chosen, as people count it.
+    """
 
     def __init__(self, tab: Tab, loop: BackgroundLoop, *, has_scripts: bool) -> None:
         self.findings: list[str] = []
@@ -66,6 +86,7 @@ class Page:
         self._has_scripts = has_scripts
         self._shown: Response | None = None
         self._is_impatient = False
+        self.clicks = 0
         tab.on("console", self._note_console)
         tab.on("pageerror", lambda error: self._note(f"uncaught: {error}"))
         tab.on("requestfailed", self._note_failure)
@@ -127,6 +148,7 @@ class Page:
 
     def click(self, name: str) -> None:
         """Press the button, or follow the link, of this name."""
+        self.clicks += 1
         self._run(lambda tab: _named(tab, name).click())
 
     def double_click(self, name: str) -> None:
@@ -158,6 +180,24 @@ class Page:
     def fill(self, label: str, text: str) -> None:
         self._run(lambda tab: tab.get_by_label(label, exact=True).fill(text))
 
+    def autofill(self, label: str, **stored: Any) -> None:
+        """Let the browser fill in what it has stored, as if it were chosen at a field.
+
+        :param stored: a `card` or an `address`, as Chromium's `Autofill.trigger` has it.
+        """
+
+        async def choose(tab: Tab) -> None:
+            field = f'[id="{await tab.get_by_label(label, exact=True).get_attribute("id")}"]'
+            browser = await tab.context.new_cdp_session(tab)
+            await browser.send("Autofill.enable")
+            root = (await browser.send("DOM.getDocument"))["root"]["nodeId"]
+            found = await browser.send("DOM.querySelector", {"nodeId": root, "selector": field})
+            node = (await browser.send("DOM.describeNode", found))["node"]
+            await browser.send("Autofill.trigger", {"fieldId": node["backendNodeId"], **stored})
+            await tab.wait_for_selector(f"{field}:autofill")
+
+        self._run(choose)
+
     def add_authenticator(self) -> None:
         """Give the browser a device that keeps passkeys, whose owner always consents."""
         device = {
@@ -181,6 +221,11 @@ class Page:
         """Press what is neither a button nor a link, such as the head of what is folded away."""
         self._run(lambda tab: tab.get_by_text(text, exact=True).click())
 
+    def unfold(self, head: str) -> None:
+        """Open what is folded away behind this head."""
+        self.clicks += 1
+        self._run(lambda tab: tab.locator("summary").filter(has_text=head).first.click())
+
     def click_label(self, label: str) -> None:
         """Press what a screen reader knows by this label alone, such as the head of a menu."""
         self._run(lambda tab: tab.get_by_label(label, exact=True).click())
@@ -195,6 +240,7 @@ class Page:
 
     def check_value(self, value: str) -> None:
         """Choose the box of a list that stands for this value."""
+        self.clicks += 1
         self._run(lambda tab: tab.locator(f'input[value="{value}"]').check())
 
     def give_file(self, label: str, name: str, content: bytes) -> None:
@@ -204,6 +250,21 @@ class Page:
 
     def press(self, key: str) -> None:
         self._run(lambda tab: tab.keyboard.press(key))
+
+    def type(self, text: str) -> None:
+        """Type into the field that has the focus, in the place of what it marks."""
+        self._run(lambda tab: tab.keyboard.type(text))
+
+    def tab_to(self, name: str) -> None:
+        """Press Tab until what has the focus is called so; note a stop that cannot be seen."""
+        for _ in range(TABS_MAX):
+            self.press("Tab")
+            focus = self.evaluate(FOCUS)
+            if not focus["isSeen"]:
+                self._note(f"{self.url}: the focus cannot be seen at {focus['name']!r}")
+            if focus["name"] == name:
+                return
+        raise AssertionError(f"Tab never reached {name!r}")
 
     # --- What a test asks -------------------------------------------------------------------
 
@@ -257,6 +318,44 @@ class Page:
             return file.suggested_filename, Path(await file.path()).read_bytes()
 
         return self._run(load)
+
+    def print_out(self, name: str) -> tuple[str, int]:
+        """Print the page on A4; return what can be read on the paper, and the number of sheets.
+
+        What is wider than the paper is noted, and what is not dark on white enough.
+
+        :param name: of the picture of the paper that is kept.
+        """
+        size = self._tab.viewport_size
+
+        async def on_paper(tab: Tab) -> tuple[list[str], str, bytes]:
+            await tab.emulate_media(media="print")
+            await tab.set_viewport_size({"width": PAPER_WIDTH, "height": 1000})
+            problems = [*await boxes.wider(tab), *await boxes.pale(tab)]
+            text = await tab.inner_text("body")
+            if PICTURES:
+                await tab.screenshot(path=PICTURES / f"{name}.png", full_page=True)
+            file = await tab.pdf(format="A4", margin=dict.fromkeys(MARGINS, "1cm"))
+            await tab.emulate_media(media="screen")
+            await tab.set_viewport_size(size)
+            return problems, text, file
+
+        problems, text, file = self._run(on_paper)
+        for problem in problems:
+            self._note(f"{self.url} on paper: {problem}")
+        return text, len(SHEET.findall(file))
+
+    def resize(self, width: int) -> None:
+        """Give the window another width, in CSS pixels."""
+        size = {"width": width, "height": HEIGHTS.get(width, 800)}
+        self._run(lambda tab: tab.set_viewport_size(size))
+
+    def note_wide_boxes(self, *widths: int) -> None:
+        """Note each box that is wider than its frame while the window has each of the widths."""
+        for width in widths:
+            self.resize(width)
+            for problem in self._run(boxes.wider):
+                self._note(f"{self.url} at {width} px: {problem}")
 
     def picture(self, file: Path, *, whole: bool = True) -> None:
         """Write what the page looks like, as a PNG: for people who work on it.

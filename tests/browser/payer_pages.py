@@ -194,6 +194,10 @@ FAULTS = {
     "wide": f"<p>{'w' * 500}</p>",
     "overlap": "<table><tr><td><span>Words that run</span></td><td>into others</td></tr></table>"
     '<script src="/faults/overlap.js"></script>',
+    "wide-box": "<div><table><tr><td>Words that run</td></tr></table></div>"
+    '<script src="/faults/wide-box.js"></script>',
+    "cut-text": "<p>Words that nobody reads to their end</p>"
+    '<script src="/faults/cut-text.js"></script>',
     "no-edge": '<label>Name <input></label><script src="/faults/no-edge.js"></script>',
     "two-headings": "<h1>Two</h1>",
     "form-without-token": '<form method="post" action="/panel/look"><button>Send</button></form>',
@@ -212,7 +216,13 @@ OVERLAP = """Object.assign(document.querySelector("td span").style,
     { display: "block", width: "1em", whiteSpace: "nowrap" })"""
 NO_EDGE = """Object.assign(document.querySelector("input").style,
     { appearance: "none", border: "1px solid #dddddd", background: "white" })"""
+WIDE_BOX = """Object.assign(document.querySelector("table").style, { width: "500px" });
+Object.assign(document.querySelector("div").style, { width: "300px", overflow: "auto" })"""
+CUT_TEXT = """Object.assign(document.querySelector("p").style,
+    { width: "5em", overflow: "hidden", whiteSpace: "nowrap", textOverflow: "ellipsis" })"""
 SCRIPTS = {
+    "wide-box": WIDE_BOX,
+    "cut-text": CUT_TEXT,
     "console": "console.error('it hurts')",
     "uncaught": "null.x",
     "shift": SHIFT,

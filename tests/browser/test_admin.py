@@ -30,7 +30,7 @@ def operator(page: Page, settings: Any) -> Page:
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
     User.objects.create_superuser(EMAIL, PASSWORD)
     sign_in(page, PASSWORD)
-    page.see("Site administration")
+    page.see("All that waits for a person")
     return page
 
 

@@ -41,9 +41,9 @@ def cases(acme: Merchant) -> list[Case]:
     return [Case.objects.get(intent=one) for one in paid]
 
 
-def sign_in(page: Page) -> None:
+def sign_in(page: Page, email: str = EMAIL) -> None:
     page.visit("/admin/desk/cases/")
-    page.fill("Email", EMAIL)
+    page.fill("Email", email)
     page.fill("Password", PASSWORD)
     page.click("Sign in")
     page.see("Cases close by themselves")
@@ -135,6 +135,28 @@ def test_words_that_were_typed_stay_when_somebody_has_decided(
     page.see("Mr Kaya says otherwise.", status=409)
 
 
+def test_two_operators_at_one_row_of_work(
+    page: Page, open_page: Any, cases: list[Case], operator: User
+) -> None:
+    other = open_page()
+    colleague = User.objects.create_superuser("colleague@example.com", PASSWORD)
+    for one, person in ((page, operator), (other, colleague)):
+        sign_in(one, person.email)
+        one.visit("/admin/")
+
+    page.click(f"Take on: The bank does not say: {cases[0].intent_id}")
+    page.see("You have it")
+    other.click(f"Take on: The bank does not say: {cases[0].intent_id}")
+
+    other.see(f"{EMAIL} has it", status=409)
+    other.click("Work")
+    other.see(EMAIL)
+    page.click("Mine")
+    page.click(f"Give back: The bank does not say: {cases[0].intent_id}")
+    page.see("Nobody has it now")
+    assert not Case.objects.filter(owner__isnull=False).exists()
+
+
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_the_pages_in_both_themes_and_widths(
@@ -142,7 +164,9 @@ def test_the_pages_in_both_themes_and_widths(
 ) -> None:
     page, address = open_page(width=width, theme=theme), f"/admin/desk/cases/{cases[0].id}/"
     sign_in(page)
-    shown = {"list": "/admin/desk/cases/", "case": address, "decide": f"{address}decide/",
+    work = f"/admin/desk/work/case/{cases[1].id}/take/"
+    shown = {"work": "/admin/", "take": work, "list": "/admin/desk/cases/",
+             "case": address, "decide": f"{address}decide/",
              "note": f"{address}notes/", "owner": f"{address}owner/"}  # fmt: skip
 
     for name, url in shown.items():

@@ -3,25 +3,31 @@
 The back/forward cache is on: it brings pages with status 200 back as they were, card and all.
 """
 
+import gzip
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 import requests
+from django.test import override_settings
+from playwright.async_api import Error
 
 from tests.browser.chromium import Chromium
 from tests.browser.conftest import PROGRAMS
 from tests.browser.page import Page
 from tests.browser.sandbox import Merchant
 from tests.browser.shop import moved
-from tests.stage.factories import DECLINED_CARD, GOOD_CARD, SILENT_CARD
+from tests.stage.factories import DECLINED_CARD, GOOD_CARD
 from tests.stage.plans import BONUS, agree, plan
+from tests.stage.sweeper import sweep_after
 from tests.stage.web_process import WebProcess
 
 WITH_BANK = True
 AT_THE_SHOP = "Welcome back"
 CVC = "917"
+NOT_KEPT = "net::ERR_CACHE_MISS"  # Chromium's word for the answer to a form, which no cache keeps.
+SILENT = "4000001100000017"  # Its bank charges it, and the answer is lost.
 WORDS = {
     "en": {
         "number": "Card number", "month": "Month", "year": "Year", "cvc": "Security code",
@@ -29,7 +35,10 @@ WORDS = {
         "pay": "Pay ₺125.00", "declined": "Your bank did not accept this payment.",
         "problem": "There is a problem", "parts": "3 × ₺42.81, total ₺128.44", "press": "Pay",
         "waiting": "Please do not pay again.", "expired": "This payment page has expired",
-        "bank": "Continue to your bank",
+        "bank": "Continue to your bank", "again": "Look again", "paid": "Payment complete",
+        "unconfirmed": "You did not confirm the payment with your bank.",
+        "cancel": "Cancel and go back to Acme Store", "asked": "Confirm your payment",
+        "Approve": "Approve", "Reject": "Reject", "continue": "Continue",
     },
     "tr": {
         "number": "Kart numarası", "month": "Ay", "year": "Yıl", "cvc": "Güvenlik kodu",
@@ -37,9 +46,30 @@ WORDS = {
         "pay": "₺125,00 öde", "declined": "Bankanız bu ödemeyi kabul etmedi.",
         "problem": "Bir sorun var", "parts": "3 × ₺42,81, toplam ₺128,44", "press": "Öde",
         "waiting": "Lütfen yeniden ödemeyin.", "expired": "Bu ödeme sayfasının süresi doldu",
-        "bank": "Bankanıza devam edin",
+        "bank": "Bankanıza devam edin", "again": "Yeniden bak", "paid": "Ödeme tamamlandı",
+        "unconfirmed": "Ödemeyi bankanızda onaylamadınız.",
+        "cancel": "Vazgeç ve Acme Store sayfasına dön", "asked": "Ödemenizi onaylayın",
+        "Approve": "Onayla", "Reject": "Reddet", "continue": "Devam et",
     },
 }  # fmt: skip
+STORED_CARD = {
+    "number": GOOD_CARD, "name": "Ayse Yilmaz", "expiryMonth": "12", "expiryYear": "2040",
+    "cvc": CVC,
+}  # fmt: skip
+PROFILE = [
+    {"name": name, "value": value}
+    for name, value in {
+        "NAME_FULL": "Ayse Yilmaz", "EMAIL_ADDRESS": "ayse@example.com",
+        "ADDRESS_HOME_STREET_ADDRESS": "Istiklal Cd. 1", "ADDRESS_HOME_LINE1": "Istiklal Cd. 1",
+        "ADDRESS_HOME_CITY": "Berlin", "ADDRESS_HOME_ZIP": "10115", "ADDRESS_HOME_COUNTRY": "DE",
+    }.items()
+]  # fmt: skip
+# By name without what is new with each form: the value, and whether the browser has filled it in.
+FILLED_IN = """() => Object.fromEntries(
+    [...document.querySelectorAll("input:not([type=hidden]), select")].map(one =>
+        [one.name.replace(/_\\w{8}$/, ""), [one.value, one.matches(":autofill")]]))"""
+LOADED = """() => performance.getEntries().filter(one => one.transferSize !== undefined)
+    .map(one => [one.name, one.transferSize])"""
 LOOKS = [
     {"locale": "en", "theme": "light", "width": 1280},
     {"locale": "tr", "theme": "dark", "width": 390},
@@ -57,6 +87,17 @@ def keeping_chromium() -> Iterator[Chromium]:
     if not program:
         pytest.skip("There is no Chromium.")
     chromium = Chromium(program, ignore_default_args=["--disable-back-forward-cache"])
+    yield chromium
+    chromium.close()
+
+
+@pytest.fixture
+def filling_chromium() -> Iterator[Chromium]:
+    """A browser that fills in what it has stored: its headless shell has no autofill."""
+    program = shutil.which("chromium")
+    if not program:
+        pytest.skip("There is no whole Chromium.")
+    chromium = Chromium(program, "--headless=new")
     yield chromium
     chromium.close()
 
@@ -93,6 +134,13 @@ class Walk:
 
     def press(self) -> None:
         self.page.click(self.words["pay"])
+
+    def decide(self, decision: str) -> None:
+        """Go to the bank, press one of its buttons, and come back."""
+        self.page.click(self.words["bank"])
+        self.page.see(self.words["asked"])
+        self.page.click(self.words[decision])
+        self.page.click(self.words["continue"])
 
     def look_for_the_card(self, number: str = GOOD_CARD) -> None:
         """Press Back, Forward and reload; the card is nowhere."""
@@ -167,18 +215,84 @@ def test_a_payer_pays_in_three_parts_with_3d_secure(walk: Walk, acme: Merchant) 
     walk.page.check(walk.words["parts"])
     walk.page.click(walk.words["press"])
     walk.page.see(walk.words["bank"])
-    payment = acme.get(f"/v1/payment_intents/{made['payment_intent']}")
+    walk.decide("Approve")
+    walk.page.see(AT_THE_SHOP)
 
-    assert payment["status"] == "requires_action"
+    payment = acme.get(f"/v1/payment_intents/{made['payment_intent']}")
+    assert (payment["status"], payment["surcharge"]) == ("succeeded", 344)
+    assert walk.page.cookies() == []
+    walk.look_for_the_card(BONUS)
+
+
+def test_back_after_3d_secure_shows_what_was_paid_and_charges_nothing_more(
+    walk: Walk, acme: Merchant
+) -> None:
+    agree(acme.row, plan(3, 275))
+    made = session(acme, payment_method_options={"card": {"three_d_secure": "required"}})
+    walk.open(made["url"])
+    walk.type_all(BONUS)
+    walk.press()
+    walk.page.check(walk.words["parts"])
+    walk.page.click(walk.words["press"])
+    walk.decide("Approve")
+    walk.page.see(AT_THE_SHOP)
+
+    # The bank's answer, its question, and the page that leads there.
+    for _ in range(3):
+        walk.page.go_back()
+        assert BONUS not in walk.page.values()
+    # The second step is the answer to a form: the browser asks first, then sends the card again.
+    with pytest.raises(Error, match=NOT_KEPT):
+        walk.page.go_back()
+    walk.page.wait_for_address("chrome-error://chromewebdata/")
+    assert NOT_KEPT in walk.page.take_findings()
+    walk.page.reload()
+    walk.page.see(walk.words["paid"])
+    walk.page.go_back()
+    walk.page.see(walk.words["paid"])
+
+    payment = acme.get(f"/v1/payment_intents/{made['payment_intent']}")
+    assert (payment["amount_received"], len(payment["attempts"])) == (12500, 1)
+
+
+def test_a_payer_who_does_not_confirm_pays_afterwards(walk: Walk, acme: Merchant) -> None:
+    options = {"card": {"three_d_secure": "required"}}
+    made = session(acme, payment_method_options=options)
+    walk.open(made["url"])
+    for decision, words in (("Reject", walk.words["unconfirmed"]), ("Approve", AT_THE_SHOP)):
+        walk.type_all()
+        walk.press()
+        walk.page.see(walk.words["bank"])
+        walk.decide(decision)
+        walk.page.see(words, status=200 if decision == "Approve" else 203)
+
+    assert acme.get(f"/v1/checkout/sessions/{made['id']}")["status"] == "complete"
     assert walk.page.cookies() == []
 
 
-def test_a_silent_bank_leaves_the_payer_waiting(walk: Walk, acme: Merchant) -> None:
+def test_a_payer_of_a_silent_bank_waits_and_has_paid(
+    walk: Walk, acme: Merchant, bank: WebProcess
+) -> None:
     walk.open(session(acme)["url"])
-    walk.type_all(SILENT_CARD)
+    walk.type_all(SILENT)
     walk.press()
     walk.page.see(walk.words["waiting"])
     walk.page.keep_picture("checkout-waiting")
+    walk.look_for_the_card(SILENT)
+
+    with override_settings(TESTBANK_URL=bank.url):
+        sweep_after(3600)
+    walk.page.click(walk.words["again"])
+
+    walk.page.see(walk.words["paid"])
+
+
+def test_a_payer_may_go_back_to_the_shop_without_paying(walk: Walk, acme: Merchant) -> None:
+    walk.open(session(acme, cancel_url=acme.return_url)["url"])
+    walk.page.click(walk.words["cancel"])
+    walk.page.see(AT_THE_SHOP)
+
+    assert walk.page.url == acme.return_url
 
 
 def test_a_session_that_ends_under_the_form_is_not_paid(walk: Walk, acme: Merchant) -> None:
@@ -224,11 +338,51 @@ def test_a_field_that_keeps_its_name_is_filled_in_by_back(
         assert (GOOD_CARD in page.values()) == is_kept
 
 
+def test_a_stored_card_and_a_stored_profile_fill_each_field(
+    filling_chromium: Chromium, web: WebProcess, acme: Merchant
+) -> None:
+    with filling_chromium.pages(web.url) as open_page:
+        page = open_page(locale="en")
+        page.visit(session(acme)["url"], status=203)
+        page.autofill("Card number", card=STORED_CARD)
+        page.autofill("Address", address={"fields": PROFILE})
+        filled_in = page.evaluate(FILLED_IN)
+
+    assert filled_in == {
+        "number": [GOOD_CARD, True], "exp_month": ["12", True], "exp_year": ["2040", True],
+        "cvc": [CVC, True], "name": ["Ayse Yilmaz", True], "email": ["ayse@example.com", True],
+        "line1": ["Istiklal Cd. 1", True], "city": ["Berlin", True], "postal_code": ["10115", True],
+        "country": ["DE", True], "note_2": ["", False],
+    }  # fmt: skip
+
+
+def as_sent_in_live(address: str, size: int) -> int:
+    """Return the bytes of an answer, with a static file as `collectstatic` compresses it.
+
+    A sandbox serves these files from their folders, as they are.
+    """
+    if "/static/" not in address:
+        return size
+    text = requests.get(address, timeout=30).content
+    return size - len(text) + len(gzip.compress(text))
+
+
+def test_a_cold_page_is_small(open_page: Callable[..., Page], acme: Merchant) -> None:
+    page = open_page()
+    page.visit(session(acme)["url"], status=203)
+
+    loaded = {one: as_sent_in_live(one, size) for one, size in page.evaluate(LOADED)}
+
+    print(f"{len(loaded)} requests, {sum(loaded.values())} bytes: {loaded}")  # noqa: T201
+    assert 1 < len(loaded) <= 4, loaded
+    assert 0 < sum(loaded.values()) <= 40_000, loaded
+
+
 def test_every_field_is_known_to_autofill(acme: Merchant) -> None:
     page = requests.get(session(acme)["url"], timeout=30).text
 
     for known in (
-        "cc-number", "cc-exp-month", "cc-exp-year", "cc-csc", "cc-name", "email",
+        "cc-number", "cc-exp-month", "cc-exp-year", "cc-csc", "cc-name", "billing email",
         "billing address-line1", "billing address-level2", "billing postal-code", "billing country",
     ):  # fmt: skip
         assert page.count(f'autocomplete="{known}"') == 1

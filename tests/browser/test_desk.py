@@ -90,6 +90,8 @@ def test_a_limit_is_raised(page: Page, operator: User, acme: Merchant) -> None:
     sign_in(page)
     page.click("Merchants")
     page.click("Acme Store")
+    page.see("Open work")
+    page.click("Terms")
     page.see("Balance below zero")
 
     page.click("Change limits in TRY")
@@ -101,7 +103,9 @@ def test_a_limit_is_raised(page: Page, operator: User, acme: Merchant) -> None:
     page.click("Change limits")
 
     page.see("Change limits: done.")
+    page.click("Terms")
     page.see("₺9,000.00")
+    page.click("At one look")
     page.click("Its audit log")
     page.see("They asked, and trade well.")
 
@@ -134,6 +138,8 @@ def pages_of(payment_id: str) -> dict[str, tuple[str, int]]:
         "judge": address("desk_review_judge", payment_id),
         "merchants": address("desk_merchants"),
         "merchant": address("desk_merchant", shop.id),
+        "terms": address("desk_merchant_terms", shop.id),
+        "access": address("desk_merchant_access", shop.id),
         "open": address("desk_merchant_open"),
         "owner": address("desk_merchant_owner", shop.id),
         "limits": address("desk_merchant_change", shop.id, "limits"),

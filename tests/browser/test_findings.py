@@ -107,6 +107,17 @@ def test_a_fault_is_found_without_scripts_too(
     assert finding in page.take_findings()
 
 
+@pytest.mark.parametrize("fault", ["wide-box", "cut-text"])
+def test_a_box_that_is_wider_than_its_frame_is_found(page: Page, fault: str) -> None:
+    page.visit(f"/faults/{fault}")
+    seen = page.take_findings()
+
+    page.note_wide_boxes(390)
+
+    assert seen == ""
+    assert "at 390 px: wider than its frame" in page.take_findings()
+
+
 def test_a_layout_that_shifts_is_found(page: Page) -> None:
     page.visit("/faults/shift")
     page.see("A text that comes late")

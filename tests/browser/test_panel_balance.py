@@ -21,7 +21,7 @@ from tests.stage.acts import owe
 from tests.stage.book_keeping import Till
 from tests.stage.factories import open_merchant
 from tests.stage.lengths import tried
-from tests.stage.panel_pages import address
+from tests.stage.panel_pages import address, address_of
 from tests.stage.teams import person
 from tests.stage.transfers import enrich
 
@@ -32,13 +32,15 @@ pytestmark = [
 
 WORDS = {
     "en": {
-        "pay out": "Pay out", "amount": "Amount", "made": "was made", "cancel": "Cancel payout",
-        "canceled": "The payout was canceled.", "top up": "Top up", "to do": "What to do",
+        "pay out": "Pay out", "go on": "Go on", "sure": "Pay out ₺12.50", "amount": "Amount",
+        "made": "was made", "cancel": "Cancel payout", "canceled": "The payout was canceled.",
+        "top up": "Top up", "to do": "What to do",
         "far": "99999.00", "more": "This is more than is available.", "some": "12.50",
     },
     "tr": {
-        "pay out": "Hesaba aktar", "amount": "Tutar", "made": "aktarım yapıldı",
-        "cancel": "Aktarımı iptal et", "canceled": "Aktarım iptal edildi.",
+        "pay out": "Hesaba aktar", "go on": "Devam et", "sure": "₺12,50 aktar",
+        "amount": "Tutar", "made": "aktarım yapıldı",
+        "cancel": "Hesaba aktarımı iptal et", "canceled": "Hesaba aktarım iptal edildi",
         "top up": "Bakiye yükle", "to do": "Yapılacaklar", "far": "99999,00",
         "more": "Bu, kullanılabilir olandan fazla.", "some": "12,50",
     },
@@ -92,10 +94,11 @@ def test_a_person_pays_out_changes_their_mind_and_tops_up(
     page.visit(address("balance", acme.id))
     page.click(words["pay out"])
     page.fill(words["amount"], words["far"])
-    page.click(words["pay out"])
+    page.click(words["go on"])
     page.see(words["more"], status=400)
     page.fill(words["amount"], words["some"])
-    page.click(words["pay out"])
+    page.click(words["go on"])
+    page.click(words["sure"])
     page.see(words["made"])
     page.click(words["cancel"])
     page.click(words["cancel"])
@@ -114,6 +117,9 @@ def test_money_of_every_kind_is_whole_in_every_look(
     waiting = topups.create(acme, {"amount": 50_000, "currency": "try", "source": "test_never"})
     shown = {
         "balance": address("balance", acme.id),
+        "movements": address("movements", acme.id),
+        "statements": address("statements", acme.id),
+        "statement": address_of("statement", acme),
         "payouts": address("payouts", acme.id),
         **{f"payout {status}": address("payout", acme.id, row.id) for status, row in made.items()},
         "cancel_payout": address("cancel_payout", acme.id, made["pending"].id),

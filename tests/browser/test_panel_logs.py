@@ -30,7 +30,7 @@ WORDS = {
     "tr": {
         "email": "E-posta", "password": "Parola", "sign in": "Oturum aç", "home": "Ödemeleri kurun",
         "id": "İstek kimliği", "find": "Bul", "not kept": "İstek günlükleri 30 gün saklanır.",
-        "error": "Belgelerde bu hata", "errors": "Hatalar", "status": "Durum", "filter": "Süz",
+        "error": "Belgelerde bu hata", "errors": "Hatalar", "status": "Durum", "filter": "Filtrele",
         "refused": "4xx, 5xx", "none": "Eşleşen istek yok",
         "group": "3 istek: parameter_invalid /v1/payment_intents", "logs": "İstek günlükleri",
         "older": "Daha eski", "newer": "Daha yeni", "body": "İstek gövdesi", "from": "Başlangıç",

@@ -2,12 +2,15 @@
 
 from collections.abc import Callable
 from itertools import cycle
+from typing import Any
 
 import pytest
 
+from tests.browser.looks import in_every_look, share
 from tests.browser.page import Page
 from tests.browser.payer_pages import STANDINGS
 from tests.browser.shop import moved
+from tests.stage.lengths import length, tried
 
 APPLICATION = "tests.browser.payer_pages_wsgi"
 pytestmark = [
@@ -38,6 +41,14 @@ PAGES = {
     "/docs/errors": 200,
     **{f"/pages/fail/{status}": status for status in (400, 403, 404, 409, 500, 503)},
 }
+# The pages of a checkout session, by their addresses.
+OF_CHECKOUT = {address: address.split("/")[3] for address in PAGES if "/checkout/" in address}
+# Elements that reach beyond the window, by their first letters.
+SIDEWAYS = """() => [...document.querySelectorAll("body *")].filter(one => {
+    const box = one.getBoundingClientRect();
+    return !one.closest(".unseen, svg, option") && box.width > 1
+        && (box.right > innerWidth + 1 || box.left < -1);
+}).map(one => one.outerHTML.slice(0, 120))"""
 CONTINUE = "Continue to your bank"
 
 
@@ -48,6 +59,41 @@ def test_every_page_stands_any_look(open_page: Callable[..., Page], theme: str, 
 
     for address, status in PAGES.items():
         page.visit(address, status=status)
+
+
+@in_every_look
+def test_each_payment_page_stands_in_each_look(
+    open_page: Callable[..., Page], language: str, theme: str, width: int
+) -> None:
+    page = open_page(locale=language, theme=theme, width=width)
+    shown = share(OF_CHECKOUT, language, theme, width)
+
+    for address, name in shown.items():
+        page.visit(address, status=PAGES[address])
+        assert page.evaluate("document.documentElement.lang") == language
+        page.keep_picture(f"pay-{name}-{language}-{theme}-{width}")
+    tried(len(shown), "payment pages")
+
+
+@pytest.mark.proof(part="looks")
+@pytest.mark.parametrize("look", [
+    {"width": 320}, {"width": 320, "theme": "dark", "locale": "tr"}, {"forced_colors": "active"},
+    {"width": 1280, "letters": "200%"}, {"width": 390, "letters": "200%", "locale": "tr"},
+], ids=str)  # fmt: skip
+def test_each_payment_page_stands_narrow_in_forced_colours_and_in_large_letters(
+    open_page: Callable[..., Page], look: dict[str, Any]
+) -> None:
+    own = dict(look)
+    letters = own.pop("letters", "100%")
+    page = open_page(**own)
+    addresses = length(short=[*OF_CHECKOUT][:3], full=[*OF_CHECKOUT])
+
+    for address in addresses:
+        page.visit(address, status=PAGES[address])
+        page.evaluate(f"() => {{ document.documentElement.style.fontSize = '{letters}' }}")
+        assert page.evaluate(SIDEWAYS) == [], address
+        page.keep_picture("-".join(["pay", OF_CHECKOUT[address], *map(str, look.values())]))
+    tried(len(addresses), f"payment pages with {look}")
 
 
 def test_every_page_stands_without_scripts(open_page: Callable[..., Page]) -> None:

@@ -279,6 +279,16 @@ def test_owner_and_notes_are_kept_with_audit_rows(case: Case, operator: User) ->
     assert acts(case) == ["opened", "assigned", "assigned"]
 
 
+def test_a_resolved_case_is_given_to_no_person(case: Case, operator: User) -> None:
+    decide(operator, case, CHARGED)
+
+    with pytest.raises(CaseChanged):
+        cases.assign(operator, case.id, operator)
+
+    case.refresh_from_db()
+    assert case.owner is None
+
+
 def test_nobody_owns_a_case_who_may_not_decide_it(case: Case, operator: User) -> None:
     with pytest.raises(OwnerUnfit):
         cases.assign(operator, case.id, an_operator("reader@pay.example", "view_case"))

@@ -104,6 +104,7 @@ def test_what_has_not_left_for_the_bank_is_no_case(acme: ApiClient, bank: BankTr
 
 @AMOUNTS
 @pytest.mark.both_banks
+@pytest.mark.at_the_old_bank
 def test_a_refund_that_is_called_given_back_succeeds(
     amount: int | None, acme: ApiClient, bank: BankTransport, operator: User
 ) -> None:
@@ -121,8 +122,8 @@ def test_a_refund_that_is_called_given_back_succeeds(
 
 
 @AMOUNTS
-@pytest.mark.not_at_nestpay("it refunds nothing on the day of the capture")
 @pytest.mark.both_banks
+@pytest.mark.at_the_old_bank
 def test_a_refund_that_is_called_not_given_back_fails_and_can_be_asked_for_again(
     amount: int | None, acme: ApiClient, bank: BankTransport, operator: User
 ) -> None:

@@ -12,7 +12,7 @@ from tests.stage import stripe_calls
 from tests.stage.emptying import empty
 from tests.stage.factories import payment
 from tests.stage.notifier import Notifier, another_dispute
-from tests.stage.sdk_service import SdkServers, SdkService, running, servers
+from tests.stage.sdk_service import SdkServers, SdkService, servers, with_account
 from tests.stage.stripe_calls import client
 
 
@@ -20,20 +20,17 @@ from tests.stage.stripe_calls import client
 def sdk_servers(
     django_db_setup: None, django_db_blocker: Any, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[SdkServers]:
-    """The web processes and the bank, which start once for all modules of SDKs."""
+    """The processes of the service and the bank, which start once for all modules of SDKs."""
     ring()
     with django_db_blocker.unblock(), servers(tmp_path_factory.mktemp("sdk")) as running_servers:
         yield running_servers
 
 
 @pytest.fixture(scope="module")
-def sdk_service(
-    sdk_servers: SdkServers, django_db_blocker: Any, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[SdkService]:
+def sdk_service(sdk_servers: SdkServers, django_db_blocker: Any) -> Iterator[SdkService]:
     """The service for SDKs; the rows of Acme, one merchant for each module, are committed."""
     with django_db_blocker.unblock():
-        with running(sdk_servers, tmp_path_factory.mktemp("sdk") / "worker.log") as service:
-            yield service
+        yield with_account(sdk_servers)
         for alias in ("default", "bank"):
             empty(alias)
 

@@ -5,7 +5,7 @@ import resource
 import subprocess
 import sys
 
-from django.core.management import get_commands
+from django.core.management import get_commands, load_command_class
 
 from core.keyring import sealing
 from devstack.state import ROOT
@@ -19,7 +19,7 @@ ROOMS = (
 )  # fmt: skip
 USES = re.compile(
     r"^ *(?:import|from) (?:hashlib|hmac|ssl|cryptography|argon2|pkcs11)|salted_hmac\("
-    r"|Argon2PasswordHasher|\.macs?\(|\.fingerprints\(",
+    r"|Argon2PasswordHasher|\.macs?\(|\.fingerprints\(|\.marked\(",
     re.M,
 )
 
@@ -57,6 +57,36 @@ def test_each_command_and_action_that_it_names_exists() -> None:
     assert len(commands) >= 5
     assert actions <= audit_log.ACTIONS
     assert len(actions) >= 5
+
+
+def unproved(page: str) -> list[str]:
+    """Return the lines of evidence without a test, or with one that is not there."""
+    lines = [line for line in page.partition("## Evidence")[2].splitlines() if line[:3] != "|--"]
+    found = []
+    for line in [line for line in lines if line.startswith("| ")][1:]:
+        files = re.findall(r"`(tests/[\w/]+\.py)`", line)
+        if not files or not all((ROOT / file).is_file() for file in files):
+            found.append(line)
+    return found
+
+
+def test_each_line_of_evidence_names_a_test_that_exists() -> None:
+    assert unproved(PAGE) == []
+    assert PAGE.partition("## Evidence")[2].count("`tests/") > 15
+
+
+def test_a_line_without_its_test_is_found() -> None:
+    assert len(unproved(PAGE.replace("tests/vault/test_proof.py", "tests/vault/gone.py"))) == 1
+    assert len(unproved(f"{PAGE}| 3.5 | a rule | a look | none |\n")) == 1
+
+
+def test_each_step_of_the_key_ring_that_it_names_exists() -> None:
+    steps = set(re.findall(r"manage\.py keyring ([a-z-]+)", PAGE))
+    parser = load_command_class("vault", "keyring").create_parser("manage.py", "keyring")
+    known = {step for one in parser._actions if one.dest == "step" for step in one.choices or ()}
+
+    assert steps <= known
+    assert len(steps) >= 3
 
 
 def test_a_process_writes_no_core_dump_and_in_live_shows_its_memory_to_nobody() -> None:

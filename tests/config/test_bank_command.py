@@ -12,6 +12,7 @@ from tests.stage.bank_disputes import told
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import Answer, ApiClient
 from tests.stage.factories import payment
+from tests.stage.garanti.way import garanti_carried
 from tests.stage.nestpay.way import nestpay_carried
 from tests.stage.notifier import take_in
 
@@ -138,20 +139,28 @@ def test_a_live_installation_has_no_such_bank(settings: Any) -> None:
         say("dispute", "pi_unknown")
 
 
+@pytest.mark.parametrize("chosen", ["nestpay", "garanti"])
 def test_a_merchants_payments_are_led_to_a_door_and_back(
-    acme: ApiClient, globex: ApiClient, bank: BankTransport
+    chosen: str, acme: ApiClient, globex: ApiClient, bank: BankTransport
 ) -> None:
     for _ in range(2):  # Each start of a sandbox leads them there.
-        say("door", "nestpay", "--merchant", acme.merchant.id)
+        say("door", chosen, "--merchant", acme.merchant.id)
     there, theirs = _terminal_of(acme), _terminal_of(globex)
     say("door", "sandbox", "--merchant", acme.merchant.id)
 
-    assert (there, theirs, _terminal_of(acme)) == ("nestpay", "sandbox", "sandbox")
+    assert (there, theirs, _terminal_of(acme)) == (chosen, "sandbox", "sandbox")
     with pytest.raises(CommandError, match="no such merchant"):
-        say("door", "nestpay", "--merchant", "mer_none")
+        say("door", chosen, "--merchant", "mer_none")
+
+
+def test_a_merchants_payments_go_from_door_to_door(acme: ApiClient, bank: BankTransport) -> None:
+    say("door", "nestpay", "--merchant", acme.merchant.id)
+    say("door", "garanti", "--merchant", acme.merchant.id)
+
+    assert _terminal_of(acme) == "garanti"
 
 
 def _terminal_of(client: ApiClient) -> str:
     """Return the kind of the terminal that a new payment goes to, whatever becomes of it."""
-    with nestpay_carried():
+    with nestpay_carried(), garanti_carried():
         return str(Attempt.objects.get(id=client.pay()["latest_attempt"]).terminal.kind)

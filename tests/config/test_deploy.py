@@ -1,16 +1,10 @@
 """The files of deploy/: what can be started here is, and the rest is compared with the code."""
 
 import configparser
-import http.client
 import json
-import os
 import re
 import shutil
-import signal
-import socket
-import ssl
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -25,8 +19,7 @@ from tests.stage.client import ApiClient
 from tests.stage.draining import until
 from tests.stage.emptying import empty
 from tests.stage.factories import GOOD_CARD, open_merchant
-from tests.stage.own_ports import own_ports
-from tests.stage.receivers import Authority
+from tests.stage.nginx import BEHIND_IT, HOST, Nginx
 from tests.stage.web_process import PATIENCE_SECONDS, WebProcess
 
 DEPLOY = ROOT / "deploy"
@@ -34,7 +27,6 @@ UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
 COMPOSE: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
 # Of systemd's scale: 10 is a service without any bound.
 EXPOSURE_MAX = 2.0
-HOST = "pay.example"
 
 
 # --- Processes --------------------------------------------------------------------------------
@@ -55,11 +47,38 @@ def test_units_and_containers_start_the_processes_of_the_table() -> None:
     web = " ".join(json.loads(image[0])).replace(" --worker-tmp-dir /dev/shm", "")
     commands = {web, *(" ".join(one).replace("python ", "") for one in contained)}
 
-    assert {command_of(unit) for unit in UNITS} == {*commands, "manage.py migrate"}
+    bank = (
+        "gunicorn -c testbank/gunicorn.py testbank.wsgi"  # A sandbox's; compose.yaml is for live.
+    )
+    assert {command_of(unit) for unit in UNITS} == {*commands, bank, "manage.py migrate"}
     assert services["migrate"]["command"] == ["python", "manage.py", "migrate"]
     # Each is one of the page's; of the two senders of webhooks the one without Celery.
     assert {one.removesuffix(" --pidfile=") for one in commands} <= set(told)
     assert len(commands) == 4
+
+
+@pytest.mark.parametrize(
+    ("typed", "given"),
+    [("${SECRET_KEY}", "$${SECRET_KEY}"), ("5 $ $$", "5 $$ $$$$"), ("a 'b\n", "a 'b\n"), ("", "")],
+)
+def test_pay_manage_leaves_settings_and_arguments_to_systemd_as_they_are(
+    typed: str, given: str, tmp_path: Path
+) -> None:
+    """systemd expands no variable in its files, and `$X` in a command unless it is doubled."""
+    fake = tmp_path / "systemd-run"
+    fake.write_text("#!/bin/sh\nprintf '%s\\0' \"$@\"\n")
+    fake.chmod(0o755)
+
+    done = subprocess.run(
+        [DEPLOY / "bin" / "pay-manage", "acquirer", "--reason", typed, "end"],
+        env={"PATH": f"{tmp_path}:/usr/bin:/bin", "SECRET_KEY": "of the caller"},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+
+    arguments = done.stdout.split("\0")[:-1]
+    assert "--property=EnvironmentFile=/etc/pay/environment" in arguments
+    assert arguments[-5:] == ["manage.py", "acquirer", "--reason", given, "end"]
+    assert "of the caller" not in done.stdout
 
 
 def test_every_setting_of_the_files_is_explained() -> None:
@@ -169,97 +188,7 @@ def _ran(*command: str) -> subprocess.CompletedProcess[str]:
 
 # --- nginx ------------------------------------------------------------------------------------
 
-AROUND = """
-daemon off;
-pid {home}/pid;
-error_log {home}/error.log;
-events {{ }}
-http {{
-    client_body_temp_path {home}/bodies;
-    proxy_temp_path {home}/answers;
-    fastcgi_temp_path {home}/fastcgi;
-    scgi_temp_path {home}/scgi;
-    uwsgi_temp_path {home}/uwsgi;
-    include {home}/pay.conf;
-}}
-"""
 KEPT_IN_MEMORY = "    client_body_buffer_size     256k;\n"
-
-
-class Nginx:
-    """nginx with the file of deploy/, on free ports, with nowhere to put a body on a disk."""
-
-    def __init__(self, home: Path, web: WebProcess, left_out: str = "") -> None:
-        self.home, ports = home, own_ports("tls", "clear")
-        self.tls, self.clear = int(ports["tls"]), int(ports["clear"])
-        self.authority = Authority(home)
-        chain = self.authority.certificate(HOST)
-        text = (DEPLOY / "nginx/pay.conf").read_text()
-        assert not left_out or left_out in text
-        text = text.replace(left_out, "")
-        for there, here in {
-            "listen 443 ": f"listen 127.0.0.1:{self.tls} ",
-            "listen 80;": f"listen 127.0.0.1:{self.clear};",
-            "127.0.0.1:8000": f"127.0.0.1:{web.port}",
-            "/etc/pay/tls/fullchain.pem": str(chain),
-            "/etc/pay/tls/privkey.pem": str(chain),
-            "/var/log/nginx": str(home),
-        }.items():
-            assert there in text, there
-            text = text.replace(there, here)
-        (home / "pay.conf").write_text(text)
-        (home / "nginx.conf").write_text(AROUND.format(home=home))
-        self._process = subprocess.Popen(
-            [_program(), "-p", home, "-c", home / "nginx.conf"], stderr=subprocess.DEVNULL
-        )
-        self._await_start()
-        for room in ("bodies", "answers"):
-            shutil.rmtree(home / room)
-
-    def _await_start(self) -> None:
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", self.tls)).close()
-            except OSError:
-                assert self._process.poll() is None, (self.home / "error.log").read_text()
-                assert time.monotonic() < deadline
-                time.sleep(0.02)
-            else:
-                return
-
-    def ask(
-        self, method: str, path: str, body: bytes | None = None, *, tls: bool = True, **headers: str
-    ) -> tuple[int, dict[str, str], bytes]:
-        wire: http.client.HTTPConnection
-        if tls:
-            trust = ssl.create_default_context(cadata=self.authority.pem)
-            trust.check_hostname = False  # It is asked by its address.
-            wire = http.client.HTTPSConnection("127.0.0.1", self.tls, timeout=60, context=trust)
-        else:
-            wire = http.client.HTTPConnection("127.0.0.1", self.clear, timeout=60)
-        try:
-            named = {name.replace("_", "-"): value for name, value in headers.items()}
-            wire.request(method, path, body, {"Host": HOST, **named})
-            answer = wire.getresponse()
-            return answer.status, dict(answer.getheaders()), answer.read()
-        finally:
-            wire.close()
-
-    @property
-    def logs(self) -> str:
-        return "".join(log.read_text() for log in self.home.glob("*.log"))
-
-    def stop(self) -> None:
-        self._process.send_signal(signal.SIGQUIT)
-        self._process.wait(PATIENCE_SECONDS)
-
-
-def _program() -> str:
-    found = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
-    if not found:
-        pytest.skip("nginx is not installed")
-    return found
 
 
 @pytest.fixture(scope="module")
@@ -272,7 +201,7 @@ def behind(
         acme = ApiClient(open_merchant("Acme Store", website="https://acme.example"))
         web = WebProcess(
             tmp_path_factory.mktemp("behind") / "log",
-            BEHIND_PROXY="true", BASE_URL=f"https://{HOST}", PANEL_URL=f"https://{HOST}",
+            **BEHIND_IT,
         )  # fmt: skip
         web.acme = acme
         yield web

@@ -15,6 +15,7 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from config import deployment, health
+from core import installation
 from core.postgresql import roles
 from devstack.servers import OWNER
 from tests.stage.database_role import as_owner, as_superuser, owners_address
@@ -113,6 +114,25 @@ def _rights(owner: str = "NULL") -> Plant:
     )
 
 
+def _waits(names: str, commit: str) -> Plant:
+    """Let the server say whether its commits wait, in an installation that trusts in it."""
+
+    def plant(patch: pytest.MonkeyPatch) -> None:
+        patch.setattr(settings, "SYNCHRONOUS_STANDBYS", True)
+        asked = installation.WAITS
+        for setting, said in (("standby_names", names), ("commit", commit)):
+            asked = asked.replace(f"current_setting('synchronous_{setting}')", f"'{said}'")
+        patch.setattr(installation, "WAITS", asked)
+
+    return plant
+
+
+def _bounded(patch: pytest.MonkeyPatch) -> None:
+    """Bound statements, in an installation whose commits wait for a standby."""
+    _waits("b", "on")(patch)
+    patch.setattr(installation, "IS_BOUND", "true")
+
+
 def _mail_away(patch: pytest.MonkeyPatch) -> None:
     def refuse(_backend: object) -> None:
         raise smtplib.SMTPConnectError(421, "away")
@@ -147,6 +167,10 @@ PLANTED: dict[str, tuple[Plant, list[str]]] = {
         ["E019"],
     ),
     "a clock ahead": (_server(now="now() + interval '1 hour'"), ["E005"]),
+    "no standby is waited for": (_waits("", "on"), ["E022"]),
+    "a standby's disk is not waited for": (_waits("ANY 1 (b, c)", "remote_write"), ["E022"]),
+    "a wait for a standby that is ended": (_bounded, ["E023"]),
+    "a standby is waited for": (_waits("b", "on"), []),
     "no such statement": (_server(now="nothing"), ["E001"]),
     "a migration that lacks": (_not_migrated, ["E006"]),
     "no acquirer": (_live, ["E008"]),

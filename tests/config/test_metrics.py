@@ -33,6 +33,7 @@ from tests.stage.receivers import receiver
 from tests.stage.scrapes import counting, revealing, value
 from tests.stage.shared_connections import sharing, then_giving_back
 from tests.stage.sweeper import Died, dies
+from tests.stage.transfers import pay_out, rich, sent
 from webhooks.delivery.messages import Answer
 from webhooks.delivery.outage import OutageDetector
 from webhooks.models import Lane
@@ -65,6 +66,10 @@ def pay(world: World) -> None:
 
 def decline(world: World) -> None:
     assert world.acme.pay(DECLINED_CARD)["status"] == "requires_payment_method"
+
+
+def pay_money_out(world: World) -> None:
+    sent(pay_out(rich(world.acme))["id"])
 
 
 def repeat(world: World) -> None:
@@ -147,6 +152,7 @@ MOVES: list[tuple[Act, str, dict[str, str]]] = [
     (find_no_slot, "pay_requests_total", {**POST, "status": "503", "code": "upstream_unavailable"}),
     (decline, "pay_attempts_failed_total", {"reason": "generic_decline"}),
     (decline, "pay_bank_calls_total", {**ASKED, "result": "declined"}),
+    (pay_money_out, "pay_transfers_total", {"operation": "send", "result": "pending"}),
     (repeat, "pay_idempotency_total", {"ended": "replayed"}),
     (take_over, "pay_idempotency_total", {"ended": "taken_over"}),
     (ask_too_often, "pay_rate_refusals_total", {"counted": "requests"}),

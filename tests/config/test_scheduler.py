@@ -13,6 +13,7 @@ from celery.utils.imports import symbol_by_name
 from redis import Redis
 
 from config.beat import EVERY
+from config.scheduler import LEADER, LEADS_SECONDS
 from tests.stage.redis_places import OwnRedis, redis_at
 
 DAILY = "merchants.tasks.log_audit_heads"
@@ -66,6 +67,33 @@ def beat(own: OwnRedis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
         # Of all applications: an entry that was written down asks the present one.
         monkeypatch.setattr(Celery, "now", lambda _app: beat.now)
         yield beat
+
+
+def test_of_two_beats_one_gives_work_and_the_other_takes_over(
+    beat: Beat, own: OwnRedis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    beat.walk(timedelta(seconds=5))
+    beat.redis.persist(LEADER)  # It lives, however busy this machine is.
+    beat.taken()
+    (tmp_path / "other").mkdir()
+    with closing(Beat(own, tmp_path / "other")) as other:
+        monkeypatch.setattr(Celery, "now", lambda _app: other.now)
+        other.walk(timedelta(seconds=5))
+        assert other.taken() == []
+
+        beat.close()  # It leads no more.
+        other.now += timedelta(days=1)
+        other.walk(timedelta(seconds=5))
+
+        assert other.taken().count(DAILY) == 1
+
+
+def test_a_beat_that_died_leads_for_some_seconds_and_no_longer(
+    beat: Beat,
+) -> None:
+    beat.walk(timedelta(seconds=5))
+
+    assert 0 < beat.redis.ttl(LEADER) <= LEADS_SECONDS
 
 
 def test_no_queue_that_nobody_reads_exceeds_two_rounds(beat: Beat) -> None:

@@ -6,11 +6,11 @@ import re
 from pathlib import Path
 from typing import Any
 
+import drf_spectacular
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import CommandError, call_command
 from django.test import Client
-from drf_spectacular import validation
 from jsonschema_rs import Draft202012Validator
 
 from config.management.commands import write_schema
@@ -32,8 +32,10 @@ from tests.stage.described import Undescribed
 from tests.stage.factories import payment
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
+VALIDATION = Path(drf_spectacular.__file__).with_name("validation")
 OPENAPI = Draft202012Validator(
-    json.loads(Path(validation.__file__).with_name("openapi_3_1_schema.json").read_bytes())
+    # Its package of validation is not imported: that takes two seconds of each worker.
+    json.loads(VALIDATION.joinpath("openapi_3_1_schema.json").read_bytes())
 )
 DOCS = ROOT / "docs" / "errors.md"
 

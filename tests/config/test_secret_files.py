@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from config.settings.installation import SECRETS
+from config.settings.installation import SECRETS, Environment
 from config.settings.secret_files import BYTES_MAX, with_secrets
 from tests.stage.processes import run
 
@@ -38,6 +38,19 @@ def test_without_files_the_environment_is_as_it_was() -> None:
     given = {"DATABASE_URL": WELL, "KEYRING_FILE": "/etc/pay/keyring", "REDIS_URL_FILE": " "}
 
     assert with_secrets(given, SECRETS) == given
+
+
+def test_a_value_that_begins_with_a_dollar_is_taken_as_it_stands(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given = {"SECRET_KEY": "$ecret$of-a-key", "NUMBER": "7"}
+    monkeypatch.setattr(Environment, "ENVIRON", given)
+    env = Environment()
+
+    assert env.str("SECRET_KEY") == given["SECRET_KEY"]
+    assert env.str("SECRET_KEY", default="") == given["SECRET_KEY"]
+    assert env.list("SECRET_KEY") == [given["SECRET_KEY"]]
+    assert (env.int("NUMBER"), env.int("OTHER", default=3)) == (7, 3)
 
 
 @pytest.mark.parametrize(

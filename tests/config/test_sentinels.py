@@ -1,24 +1,30 @@
 """Redis behind Sentinels: client, listener, broker and worker follow the server that leads."""
 
 import asyncio
+import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from celery import Celery
+from kombu.exceptions import OperationalError
 from redis import Redis
+from redis.exceptions import RedisError
 
 from config import broker, deployment
-from core import redis, redis_sentinels
+from core import redis, redis_connections, redis_sentinels
 from core.redis_sentinels import Watched
 from tests.stage.celery_workers import Worker
 from tests.stage.kills import until
-from tests.stage.redis_places import WatchedRedis, redis_at
+from tests.stage.receivers import Authority
+from tests.stage.redis_places import Tls, WatchedRedis, redis_at
 from webhooks.delivery import listening, wakeups
 
 HOSTS = (("10.0.0.1", 26379), ("sentinel.internal", 5000), ("::1", 26379))
+GONE = (RedisError, OperationalError, OSError)
 ADDRESS = "redis+sentinel://10.0.0.1,sentinel.internal:5000,[::1]/pay/3"
 
 
@@ -115,6 +121,81 @@ def fails_over_to_first(watched: WatchedRedis) -> bool:
     with suppress(redis.RedisError):  # It does not know the replica yet, or is about to fail over.
         watched.fail_over()
     return watched.leader() == watched.leading.port
+
+
+# --- TLS --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def trusted(tmp_path: Path) -> Path:
+    file = tmp_path / "authority.pem"
+    file.write_text("")
+    return file
+
+
+@pytest.fixture
+def watched_by_tls(tmp_path: Path, trusted: Path) -> Iterator[WatchedRedis]:
+    program = shutil.which("redis-server")
+    if program is None:
+        pytest.skip("redis-server is not installed: the embedded Valkey has no TLS")
+    authority = Authority(tmp_path)
+    trusted.write_text(authority.pem)
+    watched = WatchedRedis(tmp_path, Tls(program, authority.certificate("127.0.0.1"), trusted))
+    # The service gives Redis a fraction of a second; a busy machine needs more for TLS.
+    patient = [patch.object(room, "BUDGET_SECONDS", 30.0) for room in (redis, redis_connections)]
+    try:
+        with redis_at(watched.url), patient[0], patient[1]:
+            yield watched
+    finally:
+        watched.end()
+
+
+def publishes(url: str) -> bool:
+    """Return whether Celery reaches the broker by its own transport."""
+    place = redis_sentinels.read(url)
+    app = Celery("tests", broker=redis.broker_url(url), set_as_current=False)
+    app.conf.broker_transport_options = redis_sentinels.broker_options(
+        place, {"socket_timeout": 5.0, "socket_connect_timeout": 5.0}
+    )
+    app.conf.broker_use_ssl = {"ssl_cert_reqs": "required", **(place.tls or {})}
+    try:
+        with suppress(*GONE), app.connection_for_write() as connection:
+            connection.default_channel.client.ping()
+            return True
+        return False
+    finally:
+        app.close()
+
+
+@pytest.mark.slow
+def test_all_three_follow_over_tls_and_trust_no_other_authority(
+    watched_by_tls: WatchedRedis, tmp_path: Path
+) -> None:
+    broker.use_for_redis()
+    watched, listener = watched_by_tls, Listening()
+    try:
+        until(lambda: does("first"))
+        until(listener.hears)
+        assert publishes(watched.url)
+
+        watched.leading.kill()
+        until(lambda: watched.leader() == watched.following.port)
+        until(lambda: does("second"))
+        listener.forget()
+        until(listener.hears)
+        until(lambda: publishes(watched.url))
+    finally:
+        listener.end()
+
+    other = tmp_path / "other"
+    other.mkdir()
+    stranger = other / "authority.pem"
+    stranger.write_text(Authority(other).pem)
+    elsewhere = watched.url.replace(str(tmp_path / "authority.pem"), str(stranger))
+    assert elsewhere != watched.url
+    with redis_at(elsewhere):
+        assert not does("third")
+    assert not publishes(elsewhere)
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.db import OperationalError, connection, transaction
@@ -329,10 +330,29 @@ def test_a_place_that_leads_to_no_connection_is_given_back(
 
 
 def test_a_shared_session_bounds_its_statements_and_is_named(acme: ApiClient) -> None:
+    assert bound_of_statements() == "30s"
+
+
+def test_a_commit_that_waits_for_a_standby_is_not_ended(settings: Any) -> None:
+    settings.SYNCHRONOUS_STANDBYS = True
+
+    assert bound_of_statements() == "0"
+
+
+@pytest.mark.slow
+def test_a_role_that_bounds_statements_does_not_end_the_wait_for_a_standby() -> None:
+    """An option of the connection counts instead of the role's setting."""
+    show = "from django.conf import settings; print(settings.DATABASES['default']['OPTIONS'])"
+
+    _status, said = run("manage.py", "shell", "-c", show, SYNCHRONOUS_STANDBYS="true")
+
+    assert "-c statement_timeout=0" in said
+
+
+def bound_of_statements() -> str:
     with sharing(2), connection.cursor() as cursor:
         [[bound]] = cursor.execute("SHOW statement_timeout").fetchall()
-
-    assert bound == "30s"
+    return str(bound)
 
 
 def test_sessions_notice_a_server_that_vanished_within_15_s() -> None:

@@ -412,3 +412,144 @@ def test_a_file_provider_is_followed_by_components(
 
     assert keyring.load(path).open(blob, context="a") == b"x"
     assert f"of {settings.KEK_PROVIDER}" in keyring_command("show")
+
+
+@pytest.mark.django_db
+def test_a_key_in_another_file_wraps_the_ring_anew_and_stays_there_alone(
+    path: Path, settings: Any, tmp_path: Path, memory: Path
+) -> None:
+    settings.KEK_PROVIDER, settings.KEK_FILE = "components", memory / "kek"
+    blob = keyring.load(path, kek_file=tmp_path / "kek").seal(b"x", context="a")
+    earlier = stored_in(path)["kek"]
+    files = [f"--component={tmp_path / name}" for name in ("one", "two")]
+
+    keyring_command("wrap", "--kek-file", tmp_path / "kek", *files)
+
+    assert keyring.load(path).open(blob, context="a") == b"x"
+    assert earlier not in settings.KEK_FILE.read_text()
+    assert earlier in (tmp_path / "kek").read_text()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("fault", ["missing", "another", "same files"])
+def test_a_wrap_by_another_file_that_fails_leaves_all_as_it_was(
+    fault: str, path: Path, settings: Any, tmp_path: Path, memory: Path
+) -> None:
+    settings.KEK_PROVIDER, settings.KEK_FILE = "components", memory / "kek"
+    keyring.create(tmp_path / "other", kek_file=tmp_path / "another")
+    source = tmp_path / ("kek" if fault == "same files" else fault)
+    before = path.read_bytes()
+
+    with pytest.raises(CommandError):
+        keyring_command("wrap", "--kek-file", source, *[f"--component={tmp_path / 'one'}"] * 2)
+
+    assert path.read_bytes() == before
+    assert not settings.KEK_FILE.exists() or settings.KEK_FILE.read_text() == ""
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("is_kept", [False, True])
+def test_an_opening_that_was_killed_at_its_last_steps_is_gone_on_with(
+    custodians: list[str],
+    type_in: Callable[..., str],
+    settings: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    is_kept: bool,
+) -> None:
+    def killed(*arguments: Any, **options: Any) -> None:
+        if is_kept:
+            kek.keep(*arguments, **options)
+        raise Killed
+
+    type_in(custodians[0])
+    with monkeypatch.context() as patch:
+        patch.setattr(components, "keep", killed)
+        with pytest.raises(Killed):
+            type_in(custodians[1])
+
+    if is_kept:
+        with pytest.raises(CommandError, match="is open already"):
+            type_in(custodians[0])
+    else:
+        assert "The key ring is open" in type_in(custodians[0])
+
+    assert keyring.load(settings.KEYRING_FILE)
+    assert [file.name for file in settings.KEK_FILE.parent.iterdir()] == ["kek"]
+
+
+class Killed(BaseException):
+    """A process that ends here."""
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("fault", ["of another command", "gone with its medium"])
+def test_files_that_do_not_open_the_ring_are_not_handed_out(
+    fault: str,
+    path: Path,
+    settings: Any,
+    tmp_path: Path,
+    memory: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    settings.KEK_PROVIDER, settings.KEK_FILE = "components", memory / "kek"
+    files = [tmp_path / "one", tmp_path / "two"]
+    wrap = keyring.wrap
+
+    def disturbed(*arguments: Any) -> None:
+        wrap(*arguments)
+        draft = tmp_path / "two.unused"
+        draft.unlink()
+        if fault == "of another command":
+            draft.write_text(components.new_component())
+
+    with monkeypatch.context() as patch:
+        patch.setattr(keyring, "wrap", disturbed)
+        with pytest.raises(CommandError, match="again"):
+            keyring_command("wrap", "--kek-file", tmp_path / "kek", *given(files))
+
+    assert not any(file.exists() for file in files)
+    keyring_command("wrap", *given(files))
+    texts = [file.read_text() for file in files]
+    stored = stored_in(path)
+    assert components.wrapping_of(stored["installation"], texts).kek.id == stored["kek"]
+
+
+def given(files: list[Path]) -> list[str]:
+    return [f"--component={file}" for file in files]
+
+
+@pytest.mark.django_db
+def test_a_wrap_by_the_files_of_the_last_one_changes_nothing_and_leaves_no_row(
+    path: Path, settings: Any, tmp_path: Path, memory: Path
+) -> None:
+    settings.KEK_PROVIDER, settings.KEK_FILE = "components", memory / "kek"
+    files = [tmp_path / "one", tmp_path / "two"]
+    keyring_command("wrap", "--kek-file", tmp_path / "kek", *given(files))
+    before = path.read_bytes()
+
+    assert "already: give new files" in keyring_command("wrap", *given(files))
+
+    assert path.read_bytes() == before
+    assert AuditEntry.objects.filter(action="key_ring.wrapped").count() == 1
+
+
+@pytest.mark.django_db
+def test_a_link_to_the_file_with_the_key_stays_a_link(path: Path, settings: Any) -> None:
+    mounted = path.parent / "mounted"
+    mounted.mkdir()
+    settings.KEK_FILE.rename(mounted / "kek")
+    settings.KEK_FILE.symlink_to(mounted / "kek")
+
+    keyring_command("wrap")
+
+    assert settings.KEK_FILE.is_symlink()
+    assert keyring.load(path, kek_file=mounted / "kek")
+
+
+def test_a_link_out_of_memory_is_refused(
+    custodians: list[str], type_in: Callable[..., str], settings: Any, tmp_path: Path
+) -> None:
+    settings.KEK_FILE.symlink_to(tmp_path / "missing" / "kek")
+
+    with pytest.raises(CommandError, match=r"Make the directory .*missing"):
+        type_in(custodians[0])

@@ -47,8 +47,8 @@ def test_the_command_shows_what_each_key_seals(merchant: Merchant, key_change: K
     lines = keyring_command("show").splitlines()[:3]
 
     others = (
-        "0 acquirers.Terminal.sealed, 0 merchants.IdempotencyKey.sealed_response, "
-        "0 webhooks.SigningSecret.sealed"
+        "0 acquirers.Terminal.sealed, 0 risk.ListEntry.sealed, "
+        "0 merchants.IdempotencyKey.sealed_response, 0 webhooks.SigningSecret.sealed"
     )
     assert sorted(lines) == sorted([
         f"{key_change.new}  primary  1 vault.SealedCard.sealed, {others}",

@@ -12,7 +12,7 @@ import pytest
 
 from core import keyring
 from core.keyring import KeyRingError, UnknownKey
-from core.keyring.file import content_of
+from core.keyring.file import content_of, replacing
 from tests.stage.key_ring_files import put_in_clear, rewrite, without_purposes
 
 
@@ -226,13 +226,21 @@ def test_the_primary_and_unknown_keys_are_neither_promoted_nor_retired_nor_purge
 
 
 def test_two_changes_at_once_are_refused(path: Path) -> None:
-    draft = path.with_name("keyring.json.new")
-    draft.touch()
-
-    with pytest.raises(KeyRingError, match=r"delete .*keyring\.json\.new"):
-        keyring.add(path)
-    draft.unlink()
+    with replacing(path):
+        with pytest.raises(KeyRingError, match="Another process is changing the key ring"):
+            keyring.add(path)
+        with pytest.raises(KeyRingError, match="There is a file at"):
+            keyring.create(path)
     keyring.add(path)
+
+
+def test_the_draft_of_a_killed_change_is_written_over(path: Path) -> None:
+    path.with_name("keyring.json.new").write_text("half of a key ring")
+
+    key_id = keyring.add(path)
+
+    assert key_id in keyring.load(path).key_ids
+    assert list(path.parent.iterdir()) == [path]
 
 
 def test_of_many_changes_at_once_none_is_lost(path: Path) -> None:
@@ -252,14 +260,16 @@ def test_of_many_changes_at_once_none_is_lost(path: Path) -> None:
     assert len(added) + len(refused) == 40
 
 
-@pytest.mark.parametrize("name", ["json.dump", "os.fsync", "os.fchown"])
+@pytest.mark.parametrize(
+    "name", ["json.dump", "os.fsync", "os.fchown", "fcntl.flock", "pathlib.Path.replace"]
+)
 def test_a_change_that_fails_leaves_the_file_as_it_was(
     path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = path.read_bytes()
     monkeypatch.setattr(name, disk_full)
 
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(KeyRingError, match=r"disk full.*nothing was changed"):
         keyring.add(path)
 
     assert path.read_bytes() == before

@@ -13,7 +13,7 @@ from django.db import OperationalError
 
 from core import keyring
 from core.keyring import kek
-from core.keyring.file import content_of
+from core.keyring.file import content_of, replacing
 from merchants.models import AuditEntry, User
 from tests.stage.key_change import KeyChange, keyring_command
 from tests.stage.key_ring_files import without_purposes
@@ -57,7 +57,9 @@ def run(patch: pytest.MonkeyPatch, *words: str, people: tuple[str, ...], codes: 
         ((ADA, CEM), 2, "cem@pay.example may not do this"),
     ],
 )
-@pytest.mark.parametrize("step", ["add", "promote", "remove", "purge", "put-back", "wrap"])
+@pytest.mark.parametrize(
+    "step", ["add", "promote", "remove", "purge", "give-up", "put-back", "wrap"]
+)
 def test_no_step_is_made_by_less_than_two_people(  # noqa: PLR0913  # A case and its fixtures.
     step: str,
     people: tuple[str, ...],
@@ -152,12 +154,25 @@ def test_each_step_leaves_a_row(key_change: KeyChange, tmp_path: Path) -> None:
 
 
 def test_a_change_that_fails_leaves_no_row(key_change: KeyChange) -> None:
-    key_change.path.with_name("keyring.new").touch()
-
-    with pytest.raises(CommandError, match="Somebody else is changing the key ring"):
+    with (
+        replacing(key_change.path),
+        pytest.raises(CommandError, match="Another process is changing the key ring"),
+    ):
         keyring_command("add")
 
     assert not AuditEntry.objects.filter(action__startswith="key_ring.").exists()
+
+
+def test_a_ring_that_an_earlier_key_opens_is_wrapped_by_two_people_too(
+    operators: KeyChange, settings: Any, tmp_path: Path
+) -> None:
+    old, settings.KEK_FILE = settings.KEK_FILE, tmp_path / "kek"
+    before = operators.path.read_bytes()
+
+    with pytest.raises(CommandError, match="takes 2 different operators"):
+        keyring_command("wrap", "--kek-file", old)
+
+    assert operators.path.read_bytes() == before
 
 
 def test_without_a_ring_that_opens_second_factors_there_is_nothing_to_prove(

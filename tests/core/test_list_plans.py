@@ -37,16 +37,23 @@ PAYMENTS = f"""
         id, merchant_id, status, capture_method, currency, amount, surcharge, authorized_minor,
         amount_capturable, captured_minor, captured_surcharge, refunded_minor,
         disputed_minor, installments, customer_id, description, metadata, billing_details,
-        three_d_secure_requested, three_d_secure_effective, attempt_ids, line_item_ids, created_at)
+        three_d_secure_requested, three_d_secure_effective, attempt_ids, line_item_ids, created_at,
+        card)
     SELECT 'pi_' || lpad(n::text, 24, '0'), (%s::text[])[1 + n %% 2],
         CASE WHEN n %% 10 < 7 THEN 'succeeded' WHEN rare THEN 'processing' ELSE 'canceled' END,
         CASE WHEN rare THEN 'manual' ELSE 'automatic' END,
-        CASE WHEN rare THEN 'gbp' ELSE 'try' END, amount, 0, amount, 0, amount, 0, 0, 0, 1,
+        CASE WHEN rare THEN 'gbp' ELSE 'try' END, amount, 0, amount, 0, amount, 0, 0, 0,
+        CASE WHEN rare THEN 12 ELSE 1 END,
         NULL, CASE WHEN rare THEN 'Çay ' ELSE 'Order ' END || n,
         jsonb_build_object('shop', n / 2 %% 2)
             || CASE WHEN rare THEN '{{"vip": "1"}}' ELSE '{{}}' END::jsonb,
         jsonb_build_object('email', CASE WHEN rare THEN 'Ayse' ELSE 'u' || n END || '@example.com'),
-        'automatic', 'automatic', '[]', '[]', now() - (n || ' seconds')::interval
+        'automatic', 'automatic', '[]', '[]', now() - (n || ' seconds')::interval,
+        jsonb_build_object(
+            'last4', CASE WHEN rare THEN '0007' ELSE '4242' END,
+            'program', CASE WHEN rare THEN 'rare' ELSE 'bonus' END,
+            'issuer', CASE WHEN rare THEN 'Rare Bank' ELSE 'Garanti BBVA' END,
+            'domestic', NOT rare)
     FROM (
         SELECT n, 1 + (n::bigint * 7919) %% 9973 AS amount, n %% {2 * ROWS // RARE} = 9 AS rare
         FROM generate_series(1, {2 * ROWS}) AS n
@@ -100,7 +107,8 @@ def test_the_default_list_is_read_from_its_index_in_order(rows: QuerySet) -> Non
         "sort=-created", "sort=created", "sort=amount", "sort=-amount",
         "status=succeeded", "amount[gte]=5000", "metadata[shop]=1", "created[gte]=1",
         "metadata[shop]=1&created[gte]=1", "q=order", "currency=try",
-        "capture_method=automatic", "created[lt]=MINUTE_AGO",
+        "capture_method=automatic", "last4=4242", "program=bonus",
+        "issuer=Garanti%20BBVA", "installments=1", "domestic=true", "created[lt]=MINUTE_AGO",
         "created[lte]=MINUTE_AGO&sort=created", "metadata[shop]=1&created[lt]=MINUTE_AGO",
         "amount[lte]=9900&sort=-amount", "amount[gte]=50&sort=amount",
         "metadata[shop]=1&sort=amount",
@@ -147,6 +155,9 @@ def cursor_at_depth(rows: QuerySet, query: str) -> str:
     "query",
     ["metadata[vip]=1", "metadata[vip]=1&sort=amount", "status=processing", "amount[gte]=9965",
      "currency=gbp", "capture_method=manual", "currency=gbp&sort=amount",
+     "last4=0007", "program=rare", "issuer=Rare%20Bank", "installments=12", "domestic=false",
+     "installments=12&currency=gbp&created[gte]=1", "domestic=false&currency=gbp&created[gte]=1",
+     "program=rare&currency=gbp&created[gte]=1", "issuer=Rare%20Bank&currency=gbp&created[gte]=1",
      "q=%C3%87ay", "q=CAY", "q=ayse@EXAMPLE.com", "q=u5@example.com"],
 )  # fmt: skip
 def test_what_few_have_is_found_without_reading_the_others(rows: QuerySet, query: str) -> None:

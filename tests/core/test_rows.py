@@ -21,7 +21,7 @@ from events.models import Event
 from ledger.models import Account, LedgerEntry, Movement, Run
 from merchants.models import IdempotencyKey, Merchant, RequestLog
 from payments.intents.models import Attempt, PaymentIntent
-from testbank.models import Authorization, Capture, NestpayLine
+from testbank.models import Authorization, Capture, GarantiLine, NestpayLine
 from vault.models import SealedCard
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
@@ -39,6 +39,7 @@ WRITES: dict[str, tuple[type[Model], ...]] = {
     "payments/bank/attempts.py": (Attempt,),
     "payments/intents/transition.py": (PaymentIntent,),
     "testbank/book.py": (Authorization, Capture),
+    "testbank/garanti/lines.py": (GarantiLine,),
     "testbank/nestpay/lines.py": (NestpayLine,),
 }
 WRITTEN = tuple(dict.fromkeys(model for models in WRITES.values() for model in models))
@@ -98,7 +99,7 @@ def stored(model: type[Model]) -> list[str]:
         return [str(row) for [row] in cursor.fetchall()]
 
 
-_LEAVE = dict.fromkeys((LedgerEntry, Authorization, Capture, NestpayLine), "- 'id'")
+_LEAVE = dict.fromkeys((LedgerEntry, Authorization, Capture, GarantiLine, NestpayLine), "- 'id'")
 
 
 @pytest.mark.every_case("rows that are written and read by hand are as the ORM's")

@@ -5,10 +5,11 @@ from typing import Any
 
 import environ
 import pytest
+from django.conf import settings
 from django.core.checks import run_checks
 from kombu import Connection
 
-from core import tls_checks
+from core import standby, tls_checks
 from core.redis import broker_url
 
 DATABASES = {
@@ -57,6 +58,13 @@ def warned() -> list[str]:
 @pytest.mark.parametrize(("url", "is_open"), DATABASES.items())
 def test_a_database_elsewhere_is_reached_by_tls(url: str, *, is_open: bool) -> None:
     assert tls_checks.is_open_on_the_way(environ.Env.db_url_config(url)) is is_open
+
+
+def test_a_standby_elsewhere_is_named_by_its_own_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    elsewhere = environ.Env.db_url_config("postgresql://app@db2.example/app")
+    monkeypatch.setitem(settings.DATABASES, standby.ALIAS, elsewhere)
+
+    assert warned().count("READ_DATABASE_URL") == 1
 
 
 @pytest.mark.parametrize(("url", "is_warned"), MAILS.items())

@@ -64,9 +64,27 @@ def test_without_git_all_faults_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     assert kept(*FAULTS) == [0, 1, 2]
 
 
-def test_two_of_a_file_stay_at_the_old_bank(changed: set[str]) -> None:
-    assert kept(*[("both_banks",)] * 4, door=OLD) == [0, 3]
+def test_one_of_a_file_stays_at_each_other_door(changed: set[str]) -> None:
+    assert kept(*[("both_banks",)] * 4, door=OLD) == [0]
+    assert kept(*[("both_banks",)] * 4, door="nestpay") == [0]
+    assert kept(*[("both_banks",)] * 4, door="garanti") == [3]
     assert kept(*[("both_banks",)] * 4, door="sandbox") == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("door", [OLD, "nestpay", "garanti"])
+def test_none_that_is_planted_is_the_one_at_a_door(door: str, changed: set[str]) -> None:
+    planted, check = ("both_banks", "proof", "planted"), ("both_banks", "proof")
+
+    assert kept(planted, check, planted, door=door) == [1]
+    changed.add(FILE)
+    assert kept(planted, check, planted, door=door) == [1]
+
+
+def test_one_that_the_gate_plays_at_each_door_stays_with_the_others_one(changed: set[str]) -> None:
+    marks = [("both_banks",), ("both_banks", "gate_at_doors"), ("both_banks",)]
+
+    assert kept(*marks, door=OLD) == [0, 1]
+    assert kept(*marks, door="garanti") == [1, 2]
 
 
 def test_a_test_that_is_named_by_its_id_stays(changed: set[str]) -> None:
@@ -80,5 +98,5 @@ def test_at_full_length_all_stay(changed: set[str], monkeypatch: pytest.MonkeyPa
 
 
 def test_a_test_that_nobody_would_play_is_refused(changed: set[str]) -> None:
-    with pytest.raises(AssertionError, match="nobody would play it"):
+    with pytest.raises(AssertionError, match="no proof would play"):
         kept(("only_full",))

@@ -165,7 +165,7 @@ def test_a_proof_that_tried_nothing_fails() -> None:
 def test_what_is_proved_at_the_old_bank_is_proved_there_alone() -> None:
     [kills], [doors] = (
         [word for word in prove.command(part, []) if word.startswith("proof")]
-        for part in ("kills", prove.AT_THE_OLD_BANK)
+        for part in ("kills", prove.AT_OTHER_DOORS)
     )
 
     assert kills == "proof(part='kills') and not proof(part='doors')"

@@ -27,10 +27,10 @@ METHODS = ("get", "head", "post", "put", "patch", "delete", "options")
 METHODS_ELSEWHERE = ("get", "post")
 # Open to all: the way in, and the names of Django's own words for its scripts.
 OPEN = {"login"}
-# Open to each operator: the first page, the way out, and their own password.
+# Open to each operator: the first page, the tables, the way out, and their own password.
 OF_EACH_OPERATOR = {
-    "index", "logout", "password_change", "password_change_done", "jsi18n", "autocomplete",
-    "view_on_site", None,
+    "index", "tables", "logout", "password_change", "password_change_done", "jsi18n",
+    "autocomplete", "view_on_site", None,
 }  # fmt: skip
 PASSWORD = "a long enough password"
 

@@ -209,7 +209,8 @@ def test_stored_text_is_shown_as_text(desk: Desk) -> None:
     evil = '"><script>alert(1)</script>'
     merchant = MerchantFactory(name=evil)
 
-    for page in (desk.get("desk_merchants"), desk.get("desk_merchant", merchant.id)):
+    tabs = ("desk_merchant", "desk_merchant_terms", "desk_merchant_access")
+    for page in (desk.get("desk_merchants"), *(desk.get(tab, merchant.id) for tab in tabs)):
         assert evil not in page.content.decode()
         assert "&lt;script&gt;" in page.content.decode()
 
@@ -336,7 +337,8 @@ def test_a_list_asks_as_much_of_many_rows_as_of_few(desk: Desk) -> None:
 def test_a_merchants_page_asks_as_much_of_many_rows_as_of_few(desk: Desk, acme: ApiClient) -> None:
     def asked() -> int:
         with CaptureQueriesContext(connection) as queries:
-            assert desk.get("desk_merchant", acme.merchant.id).status_code == 200
+            for tab in ("desk_merchant", "desk_merchant_terms", "desk_merchant_access"):
+                assert desk.get(tab, acme.merchant.id).status_code == 200
         return len(queries)
 
     few = asked()
@@ -403,7 +405,7 @@ def test_another_account_becomes_the_default_and_the_first_one_goes(
 def test_of_an_iban_the_pages_and_the_log_have_the_end_alone(desk: Desk, acme: ApiClient) -> None:
     desk.change(acme.merchant.id, "add_account", **ACCOUNT)
 
-    page = desk.get("desk_merchant", acme.merchant.id).content.decode()
+    page = desk.get("desk_merchant_terms", acme.merchant.id).content.decode()
     [row] = AuditEntry.objects.filter(action="payout_account.added")
 
     assert "…1326" in page

@@ -100,13 +100,13 @@ def test_a_new_owner_chooses_a_password_by_mail_and_gets_in(desk: Desk, acme: Ap
     browser.post("/account/login", {"login": "eve@acme.example", "password": PASSWORD})
 
     assert refused.status_code == 400
-    assert b"Make an owner" in desk.get("desk_merchant", acme.merchant.id).content
+    assert b"Make an owner" in desk.get("desk_merchant_access", acme.merchant.id).content
     assert browser.get(f"/panel/{acme.merchant.id}/team").status_code == 200
 
 
 def test_a_key_is_revoked_and_never_shown(desk: Desk, acme: ApiClient, owner: User) -> None:
     key, secret = keys.create(acme.merchant, name="<b>Second</b>")
-    page = desk.get("desk_merchant", acme.merchant.id).content.decode()
+    page = desk.get("desk_merchant_access", acme.merchant.id).content.decode()
     assert secret not in page
     assert "<b>Second" not in page
 

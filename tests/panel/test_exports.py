@@ -22,6 +22,7 @@ from payments.intents.models import PaymentIntent
 from tests.stage.client import ApiClient
 from tests.stage.factories import PaymentFactory, RequestLogFactory
 from tests.stage.hooks import tell
+from tests.stage.panel_pages import THINGS
 from tests.stage.teams import person, signed_in
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
@@ -31,6 +32,8 @@ API = {
     "events": "events",
 }  # fmt: skip
 
+MONEY = {"payments", "refunds", "disputes", "payouts", "topups", "movements"}
+
 
 @pytest.fixture
 def owner(acme: ApiClient) -> Client:
@@ -38,7 +41,11 @@ def owner(acme: ApiClient) -> Client:
 
 
 def at(acme: ApiClient, listed: str, query: str = "") -> str:
-    return f"/panel/{acme.merchant.id}/{listed}/export?{query}"
+    return f"/panel/{acme.merchant.id}/{place(listed)}/export?{query}"
+
+
+def place(listed: str) -> str:
+    return f"balance/{listed}" if listed in ("payouts", "topups", "movements") else listed
 
 
 def rows_of(answer: Any) -> list[dict[str, str]]:
@@ -198,10 +205,16 @@ def test_a_payment_has_minor_units_and_major_ones_and_utc(owner: Client, acme: A
 
 
 @pytest.mark.parametrize("listed", LISTS)
+@pytest.mark.usefixtures("bank")
 def test_columns_have_values_of_their_own(owner: Client, acme: ApiClient, listed: str) -> None:
     PaymentFactory(merchant=acme.merchant)
     RequestLogFactory(merchant=acme.merchant)
     customer(acme, email="x@x.example")
+    acme.pay()
+    if listed in MONEY:
+        acme.post("/v1/refunds", {"payment_intent": acme.pay()["id"], "amount": 1})
+        for name in ("dispute", "payout", "topup"):
+            THINGS[name](acme.merchant)
 
     answer = owner.post(at(acme, listed))
     header, *_rows = list(
@@ -469,7 +482,8 @@ def test_inputs_of_people_go_to_the_list_first(owner: Client, acme: ApiClient) -
     [
         ("owner", {*LISTS}),
         ("developer", {"request_logs", "events"}),
-        ("finance", {"payments", "customers"}),
+        ("finance", MONEY | {"customers"}),
+        ("accountant", MONEY | {"customers"}),
         ("support", set()),
     ],
 )
@@ -480,7 +494,7 @@ def test_roles_export_what_the_table_says(acme: ApiClient, role: str, allowed: s
 
     assert found == allowed
     for name in LISTS:
-        page = client.get(f"/panel/{acme.merchant.id}/{name}")
+        page = client.get(f"/panel/{acme.merchant.id}/{place(name)}")
         if page.status_code == 200:
             assert (f"/{name}/export" in page.content.decode()) == (name in allowed)
 

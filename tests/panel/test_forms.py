@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from django.test import Client
@@ -48,12 +47,6 @@ def browser(sender: Sender) -> Client:
     return signed_in(sender.person)
 
 
-def fields_of(browser: Client, sender: Sender) -> dict[str, Any]:
-    page = browser.get(sender.url)
-    assert page.status_code == 200, page.content.decode()
-    return {"token": page.context["token"], **sender.form.fields}
-
-
 def kept() -> list[str]:
     """Return all rows but those that each request leaves."""
     rows = (row for alias in ("default", "bank") for row in every_row(alias))
@@ -76,7 +69,7 @@ def updates() -> int:
 def test_a_form_that_is_sent_twice_has_one_effect_and_one_row(
     acme: ApiClient, sender: Sender, browser: Client
 ) -> None:
-    before, fields = kept(), fields_of(browser, sender)
+    before, fields = kept(), sender.filled(browser)
 
     first = browser.post(sender.url, fields)
     once = kept()
@@ -96,7 +89,7 @@ def test_a_form_that_is_sent_twice_has_one_effect_and_one_row(
 def test_a_used_token_with_other_values_does_nothing(
     acme: ApiClient, sender: Sender, browser: Client
 ) -> None:
-    fields = fields_of(browser, sender)
+    fields = sender.filled(browser)
     browser.post(sender.url, fields)
     once = kept()
 
@@ -113,7 +106,7 @@ def test_a_used_token_with_other_values_does_nothing(
 def test_a_form_without_its_own_csrf_token_does_nothing(
     acme: ApiClient, sender: Sender, browser: Client
 ) -> None:
-    fields = fields_of(browser, sender)
+    fields = sender.filled(browser)
     others = signed_in(sender.person).get(sender.url).context["csrf_token"]
     browser.handler.enforce_csrf_checks = True
     before = kept()
@@ -133,7 +126,7 @@ def test_fields_that_a_form_does_not_have_are_ignored(
     theirs = [row for row in kept() if globex.merchant.id in row]
     more = {name: value.replace("MERCHANT", globex.merchant.id) for name, value in EXTRA.items()}
 
-    answer = browser.post(sender.url, {**more, **fields_of(browser, sender)})
+    answer = browser.post(sender.url, {**more, **sender.filled(browser)})
 
     assert answer.status_code in (200, 303)
     assert actions(sender) == [sender.form.action]
@@ -148,7 +141,7 @@ def test_a_form_at_another_merchant_does_nothing(
 ) -> None:
     join(sender.person, globex.merchant, "owner")
     browser = signed_in(sender.person)
-    fields = fields_of(browser, sender)
+    fields = sender.filled(browser)
     before = kept()
 
     moved = sender.url.replace(acme.merchant.id, globex.merchant.id)
@@ -165,7 +158,7 @@ def test_a_form_at_another_merchant_does_nothing(
 def test_a_form_that_is_sent_four_times_at_once_has_one_effect(
     acme: ApiClient, sender: Sender, browser: Client
 ) -> None:
-    fields = fields_of(browser, sender)
+    fields = sender.filled(browser)
     tabs = list(_tabs(browser, 4))
 
     answers = together([lambda tab=tab: tab.post(sender.url, fields) for tab in tabs])

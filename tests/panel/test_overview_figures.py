@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from core import clock, ids
-from panel.merchants import figures
+from panel.merchants import chart_figures, figures
 from panel.patience import TookTooLong
 from payments.disputes.models import Dispute
 from tests.stage.client import ApiClient
@@ -64,83 +64,6 @@ def overview(client: Client, acme: ApiClient) -> Any:
     return page
 
 
-def test_a_week_is_compared_with_the_one_before_up_to_the_same_moment(
-    owner: Client, acme: ApiClient, globex: ApiClient, noon: datetime
-) -> None:
-    for back, minor in [
-        (timedelta(hours=1), 30000),
-        (timedelta(days=6, hours=11, minutes=59), 500),
-        (timedelta(days=7), 20000),
-        (timedelta(days=6, hours=12, minutes=1), 777),  # A week ago, after noon.
-        (timedelta(days=13, hours=11, minutes=59), 1000),
-        (timedelta(days=13, hours=12, minutes=1), 999),  # Two weeks ago.
-    ]:
-        paid(acme, noon - back, minor)
-    paid(globex, noon, 123456)
-
-    [lira] = overview(owner, acme).context["currencies"]
-
-    assert (lira.today.now, lira.today.before, lira.today.change) == (30000, 20000, 50)
-    assert (lira.week.now, lira.week.before) == (30500, 21000)
-    assert [day.charged for day in lira.days] == [500, 0, 0, 0, 0, 0, 30000]
-    assert [day.charged_before for day in lira.days] == [1000, 0, 0, 0, 0, 0, 20777]
-
-
-def test_days_begin_in_the_merchants_zone_on_a_day_of_23_hours_too(
-    owner: Client, acme: ApiClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    acme.merchant.timezone = "Europe/Berlin"
-    acme.merchant.save()
-    # 29 March 2026 has 23 hours there: it ends at 22:00 UTC.
-    monkeypatch.setattr(clock, "now", lambda: datetime(2026, 3, 29, 21, 59, 59, tzinfo=UTC))
-    paid(acme, datetime(2026, 3, 28, 22, 59, 59, tzinfo=UTC), 100)
-    paid(acme, datetime(2026, 3, 28, 23, 0, 0, tzinfo=UTC), 20)
-    paid(acme, datetime(2026, 3, 29, 21, 59, 58, tzinfo=UTC), 3)
-
-    [lira] = overview(owner, acme).context["currencies"]
-
-    assert [day.charged for day in lira.days][-2:] == [100, 23]
-
-
-def test_each_currency_has_its_own_with_a_chart_and_a_table(
-    owner: Client, acme: ApiClient, noon: datetime
-) -> None:
-    paid(acme, noon, 12345)
-    paid(acme, noon, 5000, currency="eur")
-
-    page = overview(owner, acme)
-
-    text = page.content.decode()
-    assert {one.code for one in page.context["currencies"]} == {"try", "eur"}
-    for shown in ("₺123.45", "€50.00", 'role="img"', "As a table", "nothing the week before"):
-        assert shown in text
-    assert "style=" not in text
-
-
-def test_success_counts_what_was_decided_and_says_why_others_failed(
-    owner: Client, acme: ApiClient, noon: datetime
-) -> None:
-    for _ in range(2):
-        paid(acme, noon)
-        refused(acme, noon)
-    refused(acme, noon, {"code": "card_declined", "decline_code": "expired_card"})
-    refused(acme, noon - timedelta(days=8))
-    for status in ("requires_payment_method", "canceled", "processing"):
-        PaymentFactory(
-            merchant=acme.merchant, status=status, created_at=noon, authorized_minor=0,
-            captured_minor=0,
-        )  # fmt: skip
-
-    page = overview(owner, acme)
-
-    success = page.context["success"]
-    assert (success.rate, success.before) == (40.0, 0.0)
-    assert (success.paid, success.refused) == (2, 3)
-    causes = [(one.code, one.times, one.percent) for one in page.context["reasons"]]
-    assert causes == [("insufficient_funds", 2, 66), ("expired_card", 1, 33)]
-    assert "There is not enough money or limit on the card." in page.content.decode()
-
-
 def test_what_waits_for_somebody_is_said_and_leads_there(owner: Client, acme: ApiClient) -> None:
     merchant = acme.merchant
     dispute = Dispute.objects.get(pk=THINGS["dispute"](merchant))
@@ -157,10 +80,10 @@ def test_what_waits_for_somebody_is_said_and_leads_there(owner: Client, acme: Ap
     page = overview(owner, acme)
 
     assert [note.what for note in soon.context["notes"]] == ["endpoint", "key"]
-    assert [note.what for note in page.context["notes"]] == ["dispute", "endpoint", "key"]
+    assert [note.what for note in page.context["notes"]] == ["endpoint", "dispute", "key"]
     text = page.content.decode()
     for shown in (
-        f'href="/panel/{merchant.id}/disputes/{dispute.id}"', "2 days left", "in 3 days",
+        f'href="/panel/{merchant.id}/disputes/{dispute.id}"', "2 days left", "3 days left",
         f'href="/panel/{merchant.id}/webhooks/{failing.id}"', "parameter_invalid",
     ):  # fmt: skip
         assert shown in text
@@ -189,8 +112,8 @@ def test_figures_are_a_minute_old_at_most_and_say_so(
     after = overview(owner, acme)
 
     assert "12:00:00" in first.content.decode()
-    assert within.context["currencies"] == []
-    assert [one.week.now for one in after.context["currencies"]] == [30000]
+    assert within.context["charts"]["total"] == 0
+    assert after.context["charts"]["charged"].now.charged == 30000
 
 
 def test_figures_that_take_too_long_are_left_out_and_the_page_comes(
@@ -212,11 +135,13 @@ def test_many_payments_cost_no_more_statements(owner: Client, acme: ApiClient) -
             paid(acme, clock.now())
             refused(acme, clock.now())
         figures.forget()
+        chart_figures.forget()
         with CaptureQueriesContext(connection) as statements:
             overview(owner, acme)
         counts.append(len(statements))
 
-    assert counts[0] == counts[1] <= 20
+    # Those of the charts too: nothing is kept from the look before.
+    assert counts[0] == counts[1] <= 29
 
 
 def test_more_disputes_than_are_named_lead_to_their_list(owner: Client, acme: ApiClient) -> None:

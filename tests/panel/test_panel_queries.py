@@ -14,12 +14,13 @@ pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
 QUERIES_MOST = 15
 # Those of one thing with all that belongs to it.
-QUERIES_OF_DETAILS = {"payment": 20, "payment_now": 20, "export_settlement": 16}
+QUERIES_OF_DETAILS = {"overview": 17, "payment": 20, "payment_now": 20, "export_settlement": 16}
 # They repeat what was typed, and so they take no card number.
 REFUSING_CARDS = {
     "search", "request_logs", "events", "audit_log", "customers", "payments", "refunds", "disputes",
-    "payouts", "topups", "endpoint", "payment_pages",
-    "export_payments", "export_customers", "export_request_logs", "export_events",
+    "payouts", "topups", "movements", "endpoint", "payment_pages",
+    "export_payments", "export_refunds", "export_disputes", "export_payouts", "export_topups",
+    "export_movements", "export_customers", "export_request_logs", "export_events",
     "export_audit_log",
 }  # fmt: skip
 SEARCHED = ["order", "ada@example.com", "pi_x", "req_x", "4242424242424242", ""]

@@ -96,11 +96,11 @@ def test_what_only_the_panel_names_is_found_and_leads_to_its_page(
     owner = acme.merchant.members.get(user__email="owner@acme.example")
     invited = invitations.invite(owner, email="new@x.example", role="finance").invitation
     listed = {
-        refund["id"]: f"/payments/{paid['id']}",
         paid["latest_attempt"]: f"/payments/{paid['id']}",
         invited.id: "/team",
     }
     opened = {
+        refund["id"]: f"/refunds/{refund['id']}",
         (sent := Delivery.objects.all()[0].id): f"/deliveries/{sent}",
         (row := AuditEntry.objects.filter(merchant=acme.merchant)[0].id): f"/audit_log/{row}",
         acme.merchant.id: "",
@@ -131,7 +131,7 @@ def test_only_the_merchants_own_is_found(acme: ApiClient, globex: ApiClient) -> 
     ("role", "sees"),
     [
         ("owner", {"req", "we", "key"}), ("developer", {"req", "we", "key"}),
-        ("finance", set()), ("support", {"req"}),
+        ("finance", set()), ("accountant", set()), ("support", {"req"}),
     ],
 )  # fmt: skip
 def test_a_role_finds_what_it_may_see(acme: ApiClient, role: str, sees: set[str]) -> None:

@@ -73,7 +73,7 @@ def test_an_id_can_be_copied_and_leads_to_its_page() -> None:
 
 def test_an_instant_is_in_the_merchants_zone_with_utc_beside_it() -> None:
     at = datetime(2026, 11, 21, 6, 10, tzinfo=UTC)
-    frame = SimpleNamespace(merchant=SimpleNamespace(timezone="Europe/Istanbul"))
+    frame = SimpleNamespace(zone="Europe/Istanbul")
 
     with translation.override("tr"):
         shown = drawn("{% moment at %}", at=at, frame=frame)

@@ -16,6 +16,7 @@ from tests.stage.client import ApiClient
 from tests.stage.complaints import Complaint
 from tests.stage.factories import DECLINED_CARD, GOOD_CARD, SILENT_CARD, PaymentFactory
 from tests.stage.notifier import Notifier
+from tests.stage.panel_forms import looked, sent_whole
 from tests.stage.teams import person, signed_in
 
 pytestmark = [
@@ -60,7 +61,7 @@ def paid(acme: ApiClient, status: str = "succeeded") -> str:
 
 
 def send(client: Client, url: str, token: str = "t", **fields: str) -> Any:
-    return client.post(url, {"token": token, **fields})
+    return sent_whole(client, url, {"token": token, **fields})
 
 
 def test_a_declined_payment_says_why_and_what_helps(owner: Client, acme: ApiClient) -> None:
@@ -122,7 +123,8 @@ def test_a_part_is_captured_once_by_name(owner: Client, acme: ApiClient) -> None
     payment_id = paid(acme, "requires_capture")
     url = at(acme, payment_id, "capture_payment")
 
-    first, again = (send(owner, url, amount="100.00") for _ in range(2))
+    fields = looked(owner, url, {"token": "t", "amount": "100.00"})
+    first, again = (owner.post(url, fields) for _ in range(2))
     other = send(owner, url, amount="1.00")
     page = owner.get(at(acme, payment_id)).content.decode()
 
@@ -162,16 +164,16 @@ def test_a_refund_is_made_once_and_told_of(owner: Client, acme: ApiClient) -> No
     url = at(acme, payment_id, "refund_payment")
     asked = owner.get(url).content.decode()
 
+    fields = looked(owner, url, {"token": "t", "amount": "40.00", "reason": "duplicate"})
     for _ in range(2):
-        assert send(owner, url, amount="40.00", reason="duplicate").status_code == 303
+        assert owner.post(url, fields).status_code == 303
     listed = owner.get(f"/panel/{acme.merchant.id}/refunds").content.decode()
     page = owner.get(at(acme, payment_id)).content.decode()
 
     refund = Refund.objects.get()
     assert (refund.amount, refund.reason) == (4000, "duplicate")
     assert AuditEntry.objects.get(action="refund.created").subject == refund.id
-    assert 'value="125.00"' in asked
-    assert "(void)" in asked
+    assert "All that is left: ₺125.00" in asked
     assert refund.id in listed
     assert "Refund of ₺40.00" in page
     assert "Partly refunded" in page
@@ -254,6 +256,24 @@ def test_a_payment_that_is_not_mine_is_as_unknown_as_any(
         if act:
             assert send(owner, at(acme, payment_id, act), **SENT[act]).status_code == 404
     assert not Refund.objects.exists()
+
+
+def test_the_timeline_names_who_refunded_and_folds_what_developers_need(
+    owner: Client, acme: ApiClient
+) -> None:
+    payment_id = paid(acme)
+    send(owner, at(acme, payment_id, "refund_payment"), amount="40.00")
+    acme.refund(payment_id, amount=100)
+    finance = signed_in(person("fin@acme.example", (acme.merchant, "finance")))
+
+    page = owner.get(at(acme, payment_id)).content.decode()
+
+    people, _summary, developers = page.partition("For developers: requests and events")
+    assert people.count("Refunded by ada@acme.example in the panel.") == 1
+    for technical in ("payment_intent.succeeded", "POST /v1/payment_intents"):
+        assert technical in developers
+        assert technical not in people.partition('id="timeline"')[2]
+    assert "For developers" not in finance.get(at(acme, payment_id)).content.decode()
 
 
 def test_finance_sees_what_happened_and_no_requests(acme: ApiClient) -> None:

@@ -11,6 +11,7 @@ from payouts.states import FailureCode
 from tests.stage.audited import audit
 from tests.stage.client import ApiClient
 from tests.stage.factories import GOOD_CARD
+from tests.stage.panel_forms import looked, sent_whole
 from tests.stage.panel_pages import address
 from tests.stage.sweeper import sweep_after
 from tests.stage.teams import person, signed_in
@@ -20,6 +21,8 @@ pytestmark = [
     pytest.mark.django_db(databases=["default", "bank"]),
     pytest.mark.usefixtures("bank"),
 ]
+
+FORM = {"token": "once", "amount": "50.00", "currency": "try", "destination": "main"}
 
 
 @pytest.fixture
@@ -39,8 +42,7 @@ def read(client: Client, shop: ApiClient, name: str, thing: str = "") -> str:
 
 
 def ask(client: Client, shop: ApiClient, **fields: str) -> Any:
-    form = {"token": "once", "amount": "50.00", "currency": "try", "destination": "main"}
-    return client.post(address("create_payout", shop.merchant.id), {**form, **fields})
+    return sent_whole(client, address("create_payout", shop.merchant.id), {**FORM, **fields})
 
 
 def call_off(client: Client, shop: ApiClient, payout_id: str, token: str = "off") -> Any:
@@ -48,7 +50,9 @@ def call_off(client: Client, shop: ApiClient, payout_id: str, token: str = "off"
 
 
 def test_a_payout_is_made_once_and_shown(owner: Client, shop: ApiClient) -> None:
-    answers = [ask(owner, shop, statement_descriptor="ACME 05") for _ in range(2)]
+    url = address("create_payout", shop.merchant.id)
+    fields = looked(owner, url, {**FORM, "statement_descriptor": "ACME 05"})
+    answers = [owner.post(url, fields) for _ in range(2)]
 
     made = Payout.objects.get()
     assert [one.status_code for one in answers] == [303, 303]

@@ -209,16 +209,16 @@ def test_a_refusal_is_in_words_and_shows_no_link_to_the_page(
 @pytest.mark.parametrize(
     ("right", "roles"),
     [
-        (Right.SEE, "owner developer finance support"),
+        (Right.SEE, "owner developer finance accountant support"),
         (Right.MOVE_MONEY, "owner finance support"),
         (Right.NOTE, "owner developer finance support"),
         (Right.CHANGE_CUSTOMERS, "owner finance support"),
-        (Right.SEE_BALANCE, "owner developer finance"),
+        (Right.SEE_BALANCE, "owner developer finance accountant"),
         (Right.PAY_OUT, "owner finance"),
         (Right.DEVELOP, "owner developer"),
         (Right.SEE_LOGS, "owner developer support"),
         (Right.RESEND, "owner developer"),
-        (Right.EXPORT, "owner finance"),
+        (Right.EXPORT, "owner finance accountant"),
         (Right.EXPORT_LOGS, "owner developer"),
         (Right.OWN, "owner"),
     ],
@@ -226,6 +226,19 @@ def test_a_refusal_is_in_words_and_shows_no_link_to_the_page(
 def test_the_table_of_roles_is_the_contracts(right: Right, roles: str) -> None:
     assert ROLES[right] == {*roles.split()}
     assert len(ROLES) == 12
+
+
+def test_an_accountant_sees_what_finance_sees_and_sends_no_form_but_exports() -> None:
+    sees = {
+        role: {
+            name for name, rights in PAGES.items() if role in ROLES[rights.see] and not rights.do
+        }
+        for role in (Member.Role.ACCOUNTANT, Member.Role.FINANCE)
+    }
+    sends = {name for name, row in PAGES.items() if row.do and "accountant" in ROLES[row.do]}
+
+    assert sees[Member.Role.ACCOUNTANT] == sees[Member.Role.FINANCE]
+    assert {name for name in sends if not name.startswith("export_")} == {"leave_team"}
 
 
 def _alike(answer: Any) -> tuple[int, str]:

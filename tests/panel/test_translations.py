@@ -19,7 +19,7 @@ ROOMS = [
 # The operators' pages are English.
 ENGLISH = [ROOT / "templates" / "admin", ROOT / "templates" / "desk", ROOT / "panel" / "operators"]
 # The same in both languages.
-ALIKE = {"Webhook", "API"}
+ALIKE = {"Webhook", "API", "Net", "net"}
 ENTRY = re.compile(
     r'^((?:#.*\n)*)msgid ((?:".*"\n)+)(?:msgid_plural ((?:".*"\n)+))?'
     r'((?:msgstr(?:\[\d\])? (?:".*"\n?)+)+)',

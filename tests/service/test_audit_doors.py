@@ -126,7 +126,8 @@ OTHER_COMMANDS = {
     "after_restore",
     # Its steps leave rows: tests/core/test_keyring_people.py.
     "keyring",
-    "audit", "bank", "bank_settlement_file", "check", "check_money", "check_payment_page", "clock",
+    "audit", "backup_made", "bank", "bank_settlement_file", "check", "check_money",
+    "check_payment_page", "clock",
     "create_keyring", "deliver_webhooks", "migrate", "reconcile", "status",
     "vault_rotate", "verify_audit_log", "version", "write_schema", "write_states",
 }  # fmt: skip
@@ -504,6 +505,8 @@ DESK = {
     "desk_case_decide": ("case.decided",),
     "desk_case_note": ("case.noted",),
     "desk_case_owner": ("case.assigned",),
+    "desk_work_take": ("case.assigned",),
+    "desk_work_give_back": ("case.assigned",),
 }
 # Forms that only read.
 DESK_READS = {"desk_audit_verify", "desk_terminal_check"}
@@ -512,12 +515,14 @@ DESK_READS = {"desk_audit_verify", "desk_terminal_check"}
 # Of notes and owners nobody asks why.
 REASONS = {
     "desk_case_decide": "asked and answered", "desk_case_note": None, "desk_case_owner": None,
+    "desk_work_take": None, "desk_work_give_back": None,
 }  # fmt: skip
 OF_CASES = {
     "desk_case_decide": {"decision": "acknowledged", "reason": "asked and answered", "seen": "1"},
     "desk_case_note": {"text": "asked"},
     "desk_case_owner": {},
 }
+OF_WORK = {"desk_work_take", "desk_work_give_back"}
 
 
 def desk_forms() -> set[str]:
@@ -554,8 +559,8 @@ def fill_in(doors: Doors, at: Desk, name: str) -> Any:
         return at.send(name, form={"list": "block", "kind": "bin", "value": "424242", **why})
     if name == "desk_review_judge":
         return at.send(name, PaymentIntent.objects.get().id, form={"verdict": "fraud", **why})
-    if name in OF_CASES:
-        return at.post(name, Case.objects.get().id, form={**OF_CASES[name], "owner": at.person.pk})
+    if name in OF_CASES or name in OF_WORK:
+        return at_a_case(at, name)
     if name == "desk_operator_invite":
         return at.send(name, form={"email": "new@pay.example", "groups": ["auditors"], **why})
     if name == "desk_person_groups":
@@ -573,6 +578,14 @@ def fill_in(doors: Doors, at: Desk, name: str) -> Any:
         "desk_key_revoke": (doors.key.id,),
     }
     return at.send(name, *arguments[name], form=why)
+
+
+def at_a_case(at: Desk, name: str) -> Any:
+    """Do by one form about cases, or work, what it is there for."""
+    case = Case.objects.get()
+    if name in OF_WORK:
+        return at.post(name, "case", case.id, form={})
+    return at.post(name, case.id, form={**OF_CASES[name], "owner": at.person.pk})
 
 
 OF_BANKS = {
@@ -599,7 +612,7 @@ def at_banks(at: Desk, name: str) -> Any:
     return at.send(name, *arguments[name], form=why)
 
 
-def set_the_desk(doors: Doors, name: str) -> None:
+def set_the_desk(doors: Doors, at: Desk, name: str) -> None:
     """Make what a form of the desk takes away, or judges."""
     owner = doors.acme.merchant.members.get().user
     if name == "desk_bins_undo":
@@ -608,8 +621,10 @@ def set_the_desk(doors: Doors, name: str) -> None:
         doors.prepare(["ENTRY"])
     elif name == "desk_review_judge":
         doors.acme.pay()
-    elif name in OF_CASES:
-        a_case_of(doors.acme.pay()["id"])
+    elif name in OF_CASES or name in OF_WORK:
+        made = a_case_of(doors.acme.pay()["id"])
+        if name == "desk_work_give_back":
+            Case.objects.filter(id=made.id).update(owner=at.person)
     elif name == "desk_person_unlock":
         sign_in.is_proved_by(owner, "wrong")
     elif name == "desk_person_end_sessions":
@@ -633,7 +648,7 @@ def set_the_operators(one: User, name: str) -> None:
 @pytest.mark.parametrize("name", DESK)
 def test_a_change_at_the_desk_leaves_one_row(doors: Doors, name: str) -> None:
     at = Desk()
-    set_the_desk(doors, name)
+    set_the_desk(doors, at, name)
 
     at_terminals = name in OF_BANKS
     answer, rows = rows_of(lambda: at_banks(at, name) if at_terminals else fill_in(doors, at, name))

@@ -12,7 +12,7 @@ from tests.stage.stories import assert_charged_at_most_once
 
 # A bank without a statement is asked about its attempts, and a test may have silenced it: its own
 # book is read as well.
-ASKED = re.compile(r"UNKNOWN +terminal (?:old-bank|nestpay)-[0-9]+: .*")
+ASKED = re.compile(r"UNKNOWN +terminal (?:old-bank|nestpay|garanti)-[0-9]+: .*")
 YEARS, FAST = 4000, 10_000
 
 

@@ -1,12 +1,19 @@
 """The days of the test bank, which end at midnight in Istanbul: tests walk through them."""
 
 from datetime import datetime, timedelta
+from typing import Protocol
 
 from core import clock
 from testbank import days
 
 # Far enough from both ends of a day for whatever a test has to do.
 NOON = timedelta(hours=12)
+
+
+class Bank(Protocol):
+    """The way to a bank, as scenes at several doors have it."""
+
+    refunds_on_the_day: bool
 
 
 def begin_at_noon() -> None:
@@ -17,6 +24,12 @@ def begin_at_noon() -> None:
 def end_the_day() -> None:
     """Move the clock to the end of the bank's day: what was captured before is settled."""
     _move_to(days.end_of(clock.now()))
+
+
+def wait_for_refunds(bank: Bank) -> None:
+    """End the bank's day, if it refunds nothing that was captured on it."""
+    if not bank.refunds_on_the_day:
+        end_the_day()
 
 
 def end_the_day_nearly(before: timedelta) -> None:

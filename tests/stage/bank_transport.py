@@ -43,6 +43,8 @@ class BankTransport(BaseAdapter):
 
     # The same reference sent twice is one order at this bank.
     repeats = True
+    # It refunds a part on the day of the capture, too.
+    refunds_on_the_day = True
 
     def __init__(self) -> None:
         super().__init__()

@@ -6,6 +6,7 @@ test and database, however little was written.
 """
 
 from django.apps import apps
+from django.conf import settings
 from django.db import connections
 
 from acquirers.sandbox.default_terminal import add_sandbox_default
@@ -31,6 +32,9 @@ def empty(alias: str) -> None:
         deletions = "".join(f'DELETE FROM "{table}";' for table in sorted(filled))  # noqa: S608
         if deletions:
             cursor.execute(deletions)
+    if alias == "default":
+        # Without its row it is a new installation: the mark of the one before would be another's.
+        settings.MARK_FILE.unlink(missing_ok=True)
     add_sandbox_default(apps.get_app_config("acquirers"), using=alias)
 
 

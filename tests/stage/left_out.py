@@ -3,8 +3,9 @@
 - `only_full("why")`: a proof that has a short twin, or another case, in the gate.
 - `planted`: a fault that a proof has to find. The gate plants the first one of each file, and all
   of a file that has changed since main, or that imports a changed file of `tests/`.
-- Of a file's tests at other doors (`tests.stage.both_banks`) the gate plays the first and last:
-  most often one at the old bank and one at NestPay's door.
+- Of a file's tests at other doors (`tests.stage.both_banks`) the gate plays one at each: the last
+  at Garanti's, and the first at the others. It is none that is `planted`: the check itself is to be
+  played there. `gate_at_doors` adds a test to these.
 """
 
 import ast
@@ -29,9 +30,10 @@ def leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
     out = {item for item in items if item.get_closest_marker("only_full")}
     for faults in _by_file(items, lambda item: item.get_closest_marker("planted")):
         out.update(() if _is_changed(faults[0]) else faults[1:])
-    assert all(item.get_closest_marker("proof") for item in out), "nobody would play it"
-    for seconds in _by_file((item for item in items if item not in out), both_banks.is_second):
-        out.update(seconds[1:-1])
+    lost = [item.nodeid for item in out if not item.get_closest_marker("proof")]
+    assert not lost, f"no proof would play {lost}"
+    for seconds in _by_file((item for item in items if item not in out), both_banks.other_door):
+        out.update(set(seconds) - _one_at_each_door(seconds))
     out = {item for item in out if not _is_named(item)}
     if out:
         config.hook.pytest_deselected(items=[item for item in items if item in out])
@@ -45,6 +47,17 @@ def _by_file(
     for item in filter(is_meant, items):
         files[item.path].append(item)
     return files.values()
+
+
+def _one_at_each_door(seconds: list[pytest.Item]) -> set[pytest.Item]:
+    checks = [item for item in seconds if not item.get_closest_marker("planted")]
+    by_door: dict[str | None, pytest.Item] = {}
+    for item in checks:
+        door = both_banks.other_door(item)
+        if door == both_banks.GARANTI or door not in by_door:
+            by_door[door] = item
+    always = {item for item in checks if item.get_closest_marker("gate_at_doors")}
+    return {*by_door.values()} | always
 
 
 def _is_named(item: pytest.Item) -> bool:

@@ -129,7 +129,7 @@ def _foreign_keys(model: type[Model]) -> Iterator[Field]:
 
 
 def point(reference: Reference, *, owner: str, target: str) -> None:
-    """Point one row of a merchant's to a row of the target's, and check what a commit checks.
+    """Point the first row of a merchant's to the first of the target's, and check as a commit does.
 
     Past the triggers that freeze rows: foreign keys are what is tried.
     """
@@ -142,8 +142,9 @@ def point(reference: Reference, *, owner: str, target: str) -> None:
         cursor.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")
         cursor.execute(
             f"UPDATE {table} SET ({columns}) ="  # noqa: S608
-            f" (SELECT {parents} FROM {parent} WHERE merchant_id = %s LIMIT 1)"
-            f" WHERE ctid = (SELECT ctid FROM {table} WHERE merchant_id = %s LIMIT 1)",
+            f" (SELECT {parents} FROM {parent} WHERE merchant_id = %s ORDER BY {parents} LIMIT 1)"
+            f" WHERE ctid = (SELECT ctid FROM {table} WHERE merchant_id = %s"
+            f" ORDER BY {columns} LIMIT 1)",
             [target, owner],
         )
         assert cursor.rowcount == 1, f"the scene has no row of {table}"

@@ -41,14 +41,15 @@ def migrated(
     return {**given, **environment.throw_away(places, home), "REQUEST_LEASE_SECONDS": "2"}
 
 
-def manage(settings: dict[str, str], *command: str) -> str:
-    return run(settings, "manage.py", *command)
+def manage(settings: dict[str, str], *command: str, code: Path = ROOT) -> str:
+    """:param code: the directory of the release whose command it is."""
+    return run(settings, "manage.py", *command, code=code)
 
 
-def run(settings: dict[str, str], *command: str) -> str:
+def run(settings: dict[str, str], *command: str, code: Path = ROOT) -> str:
     done = subprocess.run(
         [sys.executable, *command],
-        cwd=ROOT,
+        cwd=code,
         env={**os.environ, **settings},
         capture_output=True,
         text=True,
@@ -67,11 +68,11 @@ def restart(
     process.wait(PATIENCE_SECONDS)
     while_away()
     if signal_number == signal.SIGKILL:
-        _wait_for_orphans(servers)
+        wait_for_orphans(servers)
     servers.start_postgres()
 
 
-def _wait_for_orphans(servers: Servers) -> None:
+def wait_for_orphans(servers: Servers) -> None:
     """Wait until the children of a killed postmaster have ended: they do so by themselves.
 
     A new one would refuse to start beside them.

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, NamedTuple
 
+from django.test import Client
+
 from core import clock, ids
 from merchants.models import Member, User
 from panel.permissions import PAGES
@@ -181,6 +183,24 @@ def page_of(name: str) -> str:
     return name.partition(" ")[0]
 
 
+# Forms whose second page says what happens.
+IN_TWO_PAGES = {"capture_payment", "refund_payment", "create_payout"}
+
+
+def looked(browser: Client, url: str, fields: dict[str, Any]) -> dict[str, Any]:
+    """Send a form's first page, and return the fields that its second one sends."""
+    page = browser.post(url, fields)
+    assert page.status_code == 200, page.content.decode()
+    return {**fields, "seen": page.context["seen"]}
+
+
+def sent_whole(browser: Client, url: str, fields: dict[str, Any]) -> Any:
+    """Send a form, and its second page too if there is one; return the last answer."""
+    answer = browser.post(url, fields)
+    seen = (answer.context or {}).get("seen") if answer.status_code == 200 else None
+    return browser.post(url, {**fields, "seen": seen}) if seen else answer
+
+
 class Sender:
     """A person in the team of Acme, and the form before them.
 
@@ -196,3 +216,10 @@ class Sender:
 
     def member(self, acme: ApiClient) -> Member:
         return acme.merchant.members.get(user=self.person)
+
+    def filled(self, browser: Client) -> dict[str, Any]:
+        """Open the form, and return the fields that its last page sends."""
+        page = browser.get(self.url)
+        assert page.status_code == 200, page.content.decode()
+        fields = {"token": page.context["token"], **self.form.fields}
+        return looked(browser, self.url, fields) if self.page in IN_TWO_PAGES else fields

@@ -7,11 +7,11 @@ from typing import Any
 
 from django.urls import URLPattern
 
-from core import clock, ids
+from core import clock, ids, local_days
 from ledger.models import Run
 from merchants import invitations
 from merchants.models import AuditEntry, Invitation, Member, Merchant, User
-from panel.merchants import urls
+from panel.merchants import team_addresses, urls
 from panel.permissions import PAGES
 from payments.checkout import creation as sessions
 from payments.checkout.models import CheckoutSession
@@ -21,6 +21,7 @@ from payments.customers.models import Customer
 from payments.disputes.models import Dispute
 from payments.intents import payer_blocks
 from payments.intents.models import PaymentIntent
+from payments.refunds.models import Refund
 from payments.risk import own_blocks
 from payments.risk.lists import BlockEntry
 from payouts import creation as payouts
@@ -64,6 +65,7 @@ THINGS: dict[str, Callable[[Merchant], Any]] = {
         ),
         lambda merchant: _payment(merchant).pk,
     ),
+    "refund": lambda merchant: _refund(merchant).pk,
     "ask_again": lambda merchant: _waiting(merchant).pk,
     **dict.fromkeys(
         ("payment_page", "end_payment_page"), lambda merchant: _session(merchant).pk
@@ -75,6 +77,7 @@ THINGS: dict[str, Callable[[Merchant], Any]] = {
     ),
     **dict.fromkeys(("payout", "cancel_payout"), lambda merchant: _payout(merchant).pk),
     **dict.fromkeys(("topup", "cancel_topup"), lambda merchant: _topup(merchant).pk),
+    **dict.fromkeys(("statement", "export_statement"), lambda merchant: _month(merchant)),
     "settlement": lambda merchant: _run(merchant).pk,
     "export_settlement": lambda merchant: _run(merchant).pk,
     "event": lambda merchant: _delivery(merchant).event_id,
@@ -84,8 +87,8 @@ THINGS: dict[str, Callable[[Merchant], Any]] = {
         lambda merchant: _customer(merchant).pk,
     ),
     "audit_entry": lambda merchant: AuditEntry.objects.filter(merchant=merchant)[0].pk,
-    "change_role": lambda merchant: _colleague(merchant).pk,
-    "remove_member": lambda merchant: _colleague(merchant).pk,
+    "change_role": lambda merchant: team_addresses.of(_colleague(merchant)),
+    "remove_member": lambda merchant: team_addresses.of(_colleague(merchant)),
     "resend_invitation": lambda merchant: _invitation(merchant).pk,
     "withdraw_invitation": lambda merchant: _invitation(merchant).pk,
 }  # fmt: skip
@@ -148,6 +151,20 @@ def _payment(merchant: Merchant) -> PaymentIntent:
     return found
 
 
+def _refund(merchant: Merchant) -> Refund:
+    """Return a refund of the merchant's that the bank has made."""
+    found = Refund.objects.filter(merchant=merchant).first()
+    if found is None:
+        attempt, now = _payment(merchant).attempts.get(), clock.now()
+        found = Refund.objects.create(
+            id=ids.new("re"), merchant=merchant, intent=attempt.intent, attempt=attempt,
+            acquirer_reference=ids.new("re"), amount=100, currency="try", status="succeeded",
+            method="refund", sent_at=now, created_at=now, asked_at=now, closed_at=now,
+            request_id="req_1",
+        )  # fmt: skip
+    return found
+
+
 def _waiting(merchant: Merchant) -> PaymentIntent:
     """Return a payment of the merchant's that waits for a card, and has no payment page."""
     found = PaymentIntent.objects.filter(
@@ -201,6 +218,12 @@ def _topup(merchant: Merchant) -> Topup:
     found = Topup.objects.filter(merchant=merchant, status="pending").first()
     draft = {"amount": 5000, "currency": "try", "source": "test_never"}
     return found or topups.create(merchant, draft)
+
+
+def _month(merchant: Merchant) -> str:
+    """Return the running month of a merchant who has money, as pages of statements name it."""
+    enrich(merchant)
+    return f"{local_days.of(clock.now(), merchant.timezone):%Y-%m}-try"
 
 
 def _run(merchant: Merchant) -> Run:

@@ -25,6 +25,13 @@ def forgetful(request: HttpRequest, member: Member, key: str) -> HttpResponse:
     return HttpResponse(get_object_or_404(ApiKey, pk=key).name)
 
 
+@page()
+def curious(request: HttpRequest, member: Member) -> HttpResponse:
+    """Show a key of any merchant's that the query names: the fault."""
+    found = ApiKey.objects.filter(pk=request.GET.get("api_key")).first()
+    return HttpResponse(found.name if found else "No key.")
+
+
 @page("POST")
 def unguarded(request: HttpRequest, member: Member) -> HttpResponse:
     """Show a form without its tokens, and take it from anybody: the fault."""
@@ -50,6 +57,7 @@ def open_text(request: HttpRequest, member: Member) -> HttpResponse:
 PAGES = [path("<str:merchant>/planted", planted, name="planted")]
 WRONG: list[URLPattern] = [
     path("<str:merchant>/forgetful/<str:key>", forgetful, name="forgetful"),
+    path("<str:merchant>/curious", curious, name="curious"),
     path("<str:merchant>/unguarded", unguarded, name="unguarded"),
     path("<str:merchant>/styled", styled, name="styled"),
     path("<str:merchant>/open_text", open_text, name="open_text"),

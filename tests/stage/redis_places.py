@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, NamedTuple
 from unittest.mock import patch
 
 from django.test import override_settings
@@ -68,19 +69,46 @@ def free_port() -> int:
         return port
 
 
+class Tls(NamedTuple):
+    """A Redis that speaks TLS alone, as Debian's does; the embedded Valkey cannot.
+
+    :param chain: the file with its certificate and key.
+    :param trusted: the file with the authority that clients and servers trust.
+    """
+
+    program: str
+    chain: Path
+    trusted: Path
+
+    def listening(self, port: int) -> dict[str, str]:
+        """Return the settings of a server, or of a Sentinel."""
+        return {
+            "port": "0", "tls-port": str(port), "tls-cert-file": str(self.chain),
+            "tls-key-file": str(self.chain), "tls-ca-cert-file": str(self.trusted),
+            "tls-auth-clients": "no", "tls-replication": "yes",
+        }  # fmt: skip
+
+    @property
+    def of_clients(self) -> dict[str, Any]:
+        return {"ssl": True, "ssl_ca_certs": str(self.trusted)}
+
+
 class OwnRedis:
     """A Valkey of the test's own, to be paused, killed and started again at its address.
 
     :param more: words of its command.
     """
 
-    def __init__(self, directory: Path, *more: str) -> None:
+    def __init__(self, directory: Path, *more: str, tls: Tls | None = None) -> None:
         self._directory, self.port, self._more = directory, free_port(), more
+        self._tls = tls
         self.url = f"redis://127.0.0.1:{self.port}/1"
         self.start()
 
     def start(self) -> None:
-        command = [binaries.valkey_server(), "--port", str(self.port), "--bind", "127.0.0.1"]
+        command = [*_program(self._tls), "--bind", "127.0.0.1"]
+        for name, value in _listening(self.port, self._tls).items():
+            command += [f"--{name}", value]
         command += ["--dir", self._directory, "--save", "", "--appendonly", "no", *self._more]
         self._process = processes.spawn(command, stdout=subprocess.DEVNULL)
         deadline = time.monotonic() + START_PATIENCE_SECONDS
@@ -101,20 +129,36 @@ class OwnRedis:
         self._process.wait()
 
 
+def _program(tls: Tls | None) -> list[str | Path]:
+    return [tls.program if tls else binaries.valkey_server()]
+
+
+def _listening(port: int, tls: Tls | None) -> dict[str, str]:
+    return tls.listening(port) if tls else {"port": str(port)}
+
+
 class WatchedRedis:
-    """A Valkey and its replica, watched by three Sentinels."""
+    """A Valkey and its replica, watched by three Sentinels.
+
+    :param tls: between all of them, and to clients.
+    """
 
     NAME = "pay"
 
-    def __init__(self, directory: Path) -> None:
-        self.leading = OwnRedis(directory)
+    def __init__(self, directory: Path, tls: Tls | None = None) -> None:
+        self.of_clients = tls.of_clients if tls else {}
+        self.leading = OwnRedis(directory, tls=tls)
         self.following = OwnRedis(
             directory, "--replicaof", "127.0.0.1", str(self.leading.port),
-            "--repl-diskless-load", "on-empty-db",
+            "--repl-diskless-load", "on-empty-db", tls=tls,
         )  # fmt: skip
-        self._sentinels = [_Sentinel(directory, self.NAME, self.leading.port) for _ in range(3)]
+        self._sentinels = [
+            _Sentinel(directory, self.NAME, self.leading.port, tls) for _ in range(3)
+        ]
         places = ",".join(f"127.0.0.1:{one.port}" for one in self._sentinels)
         self.url = f"redis+sentinel://{places}/{self.NAME}/1"
+        if tls:
+            self.url = f"rediss+sentinel://{places}/{self.NAME}/1?ssl_ca_certs={tls.trusted}"
         self._await_all_known()
 
     def kill_sentinel(self) -> None:
@@ -123,12 +167,12 @@ class WatchedRedis:
 
     def fail_over(self) -> None:
         """Let the Sentinels choose the other server, as an operator does."""
-        with Redis(port=self._sentinels[-1].port) as sentinel:
+        with self._sentinels[-1].client() as sentinel:
             sentinel.execute_command("SENTINEL", "FAILOVER", self.NAME)
 
     def leader(self) -> int:
         """Return the port of the server that leads, as a Sentinel says."""
-        with Redis(port=self._sentinels[-1].port) as sentinel:
+        with self._sentinels[-1].client() as sentinel:
             return int(sentinel.sentinel_master(self.NAME)["port"])
 
     def end(self) -> None:
@@ -143,23 +187,28 @@ class WatchedRedis:
 
 
 class _Sentinel:
-    def __init__(self, directory: Path, name: str, port_of_leader: int) -> None:
-        self.port = free_port()
+    def __init__(self, directory: Path, name: str, port_of_leader: int, tls: Tls | None) -> None:
+        self.port, self._of_clients = free_port(), tls.of_clients if tls else {}
         file = directory / f"sentinel-{self.port}.conf"
         lines = [
-            f"port {self.port}", "bind 127.0.0.1", f"dir {directory}",
+            *(" ".join(setting) for setting in _listening(self.port, tls).items()),
+            "bind 127.0.0.1", f"dir {directory}",
             f"sentinel monitor {name} 127.0.0.1 {port_of_leader} 2",
             f"sentinel down-after-milliseconds {name} 1000",
-            f"sentinel failover-timeout {name} 10000",
+            # Two that ask for votes at once get none, and ask again after twice this time.
+            f"sentinel failover-timeout {name} 3000",
         ]  # fmt: skip
         file.write_text("\n".join(lines))
-        command = [binaries.valkey_server(), str(file), "--sentinel"]
+        command = [*_program(tls), str(file), "--sentinel"]
         self._process = processes.spawn(command, stdout=subprocess.DEVNULL)
+
+    def client(self) -> Redis:
+        return Redis(port=self.port, host="127.0.0.1", **self._of_clients)
 
     def knows_all(self, name: str) -> bool:
         """Return whether it has found the replica and both others."""
         try:
-            with Redis(port=self.port) as client:
+            with self.client() as client:
                 state = client.sentinel_master(name)
         except RedisError:
             return False

@@ -67,7 +67,7 @@ class SdkServers(NamedTuple):
 
 @contextmanager
 def servers(directory: Path) -> Iterator[SdkServers]:
-    """Run the bank, the web process and a strict twin of it."""
+    """Run the bank, the web process and a strict twin of it, and what delivers webhooks."""
     with receiver() as hooks:
         addresses = SdkServers("", "", hooks, _free_port())
         processes = [WebProcess(directory / "bank.log", "testbank.wsgi")]
@@ -80,7 +80,8 @@ def servers(directory: Path) -> Iterator[SdkServers]:
             for name, rate in (("web", "0"), ("strict", "1")):
                 log = directory / f"{name}.log"
                 processes.append(WebProcess(log, **settings, RATE_LIMIT_PER_SECOND=rate))
-            yield addresses._replace(url=processes[1].url, strict_url=processes[2].url)
+            with worker(directory / "worker.log", *addresses.hosts):
+                yield addresses._replace(url=processes[1].url, strict_url=processes[2].url)
         finally:
             for process in processes:
                 process.begin_to_stop()
@@ -88,18 +89,16 @@ def servers(directory: Path) -> Iterator[SdkServers]:
                 process.stop()
 
 
-@contextmanager
-def running(at: SdkServers, log: Path) -> Iterator[SdkService]:
-    """Open Acme's account, and run the process that delivers webhooks."""
+def with_account(at: SdkServers) -> SdkService:
+    """Open Acme's account."""
     opened = open_merchant("Acme Store", website="https://acme.example")
     sandbox_plans.give(opened.merchant)
     read_only = dict.fromkeys(resources.scopes(), "read")
     _key, read_only_key = keys.create(opened.merchant, name="Reader", scopes=read_only)
-    with worker(log, *at.hosts):
-        yield SdkService(
-            at.url, at.strict_url, opened.merchant.id, opened.secret_key, read_only_key,
-            at.hooks, at.story_port,
-        )  # fmt: skip
+    return SdkService(
+        at.url, at.strict_url, opened.merchant.id, opened.secret_key, read_only_key,
+        at.hooks, at.story_port,
+    )  # fmt: skip
 
 
 def _free_port() -> int:

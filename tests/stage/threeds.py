@@ -8,10 +8,10 @@ from django.test import Client
 
 from payments.intents.models import Attempt
 from payments.payer import payer_links
+from tests.stage import protocol_gate
 from tests.stage.bank_transport import IN_PROCESS_URL
 from tests.stage.client import Answer, ApiClient
 from tests.stage.factories import GOOD_CARD, RETURN_URL, three_d_secure
-from tests.stage.nestpay import gate as nestpay_gate
 from tests.stage.oldbank import gate_walk
 from tests.stage.payer import FORM, FormOnPage, Page, open_challenge, press
 
@@ -64,7 +64,7 @@ def decide(payment: Answer, button: str) -> FormOnPage:
         return press(open_challenge(page.form.action), button).form
     gate = _page(browser.post(path)).form
     if gate.action.startswith(IN_PROCESS_URL):
-        return nestpay_gate.walk(gate, button)
+        return protocol_gate.walk(gate, button)
     back = gate_walk.walk(gate.action, gate.fields, button)
     return FormOnPage(back.url, "post", dict(parse_qsl(back.body.decode(), True)))
 

@@ -22,6 +22,12 @@ MODULES = {
 LONG = ("slow", "proof", "browser")
 
 
+def has_none(file: Path, config: pytest.Config) -> bool:
+    """Tell whether a run of the mark `pooler` has no test in a file, and need not read it."""
+    is_of_tests = file.name.startswith("test_") and file.suffix == ".py"
+    return config.option.markexpr == "pooler" and is_of_tests and file.name not in MODULES
+
+
 def mark(items: list[pytest.Item]) -> None:
     """Give the modules' tests the mark `pooler`.
 

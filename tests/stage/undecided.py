@@ -23,7 +23,7 @@ from payments.deciding.decisions import Decided, GivenDecision
 from payments.intents.models import Attempt
 from payments.intents.states import ModificationKind
 from testbank.models import Authorization
-from tests.stage.bank_days import begin_at_noon
+from tests.stage.bank_days import begin_at_noon, wait_for_refunds
 from tests.stage.bank_transport import BankTransport, call_bank
 from tests.stage.client import ApiClient
 from tests.stage.sweeper import sweep_after
@@ -84,6 +84,8 @@ def silent_refund(shop: ApiClient, bank: Any, amount: int | None) -> Case:
     bank.fault = None
     begin_at_noon()
     paid = shop.pay()
+    if amount is not None:
+        wait_for_refunds(bank)
     bank.fault = "lost"
     refund = shop.refund(paid["id"], amount)
     clock.advance(timedelta(seconds=settings.CASE_AFTER_SECONDS))

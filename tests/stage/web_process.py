@@ -15,7 +15,7 @@ from django.db import connections
 from devstack.state import ROOT
 
 # A hang is ended after this; alone a start takes two seconds.
-PATIENCE_SECONDS = 60
+PATIENCE_SECONDS = 180
 # How long the clients of the tests may take to send a request.
 READ_SECONDS = 1.0
 
@@ -38,14 +38,19 @@ def _renamed(url: str, database: str) -> str:
 
 
 class Running:
-    """A process of the service; `log` is everything it wrote."""
+    """A process of the service; `log` is everything it wrote.
 
-    def __init__(self, log: Path, command: list[str], **settings: str) -> None:
+    :param code: the directory of the release that it runs.
+    """
+
+    def __init__(
+        self, log: Path, command: list[str], *, code: Path = ROOT, **settings: str
+    ) -> None:
         self._log = log
         with log.open("w") as output:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", *command],
-                cwd=ROOT,
+                cwd=code,
                 env={**environment(), **settings},
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -68,6 +73,9 @@ class Running:
     def kill(self) -> None:
         self._process.kill()
         self._process.wait()
+
+    def pid_if_it_runs(self) -> int | None:
+        return None if self._process.poll() is not None else self._process.pid
 
     def workers(self) -> list[psutil.Process]:
         """Return what the process has started."""
@@ -96,11 +104,13 @@ class WebProcess(Running):
         log: Path,
         application: str = "config.wsgi",
         config: str = "config/gunicorn.py",
+        *,
+        code: Path = ROOT,
         **settings: str,
     ) -> None:
         command = ["gunicorn", "-c", config, application]
         settings = {"WEB_BIND": "127.0.0.1:0", "WEB_WORKERS": "1", **settings}
-        super().__init__(log, command, **settings)
+        super().__init__(log, command, code=code, **settings)
         self.port = int(self.wait_for(r"Listening at: http://127\.0\.0\.1:(\d+)"))
         self.wait_for(r"Booting worker with pid: (\d+)")
 

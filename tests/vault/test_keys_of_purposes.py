@@ -1,7 +1,8 @@
 """The keys for hashes and security codes are changed one purpose at a time, and nothing is lost."""
 
 import base64
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -19,16 +20,32 @@ from core import heartbeat, keyring
 from core.keyring import KeyRing, needs
 from core.keyring.file import content_of
 from core.models import Process
-from merchants import audit_chains, audit_log, keys, second_factors
-from merchants.models import ApiKey, AuditEntry
+from merchants import audit_chains, audit_log, invitations, keys, second_factors, sessions
+from merchants.models import (
+    ApiKey,
+    AuditEntry,
+    IdempotencyKey,
+    Invitation,
+    Member,
+    OperatorInvitation,
+    Session,
+)
 from tests.stage.bank_transport import BankTransport
 from tests.stage.checkouts import opened
 from tests.stage.client import ApiClient
 from tests.stage.factories import payment
-from tests.stage.key_change import KeyChange, PurposeChange, keyring_command, rotate
+from tests.stage.key_change import (
+    KeyChange,
+    PurposeChange,
+    keyring_command,
+    rotate,
+    seal_with_a_lost_key,
+)
 from tests.stage.second_factors import SEED, add_app, add_recovery_codes
+from tests.stage.teams import person
 from tests.stage.visitors import NAME, PASSWORD, Visitor, an_operator
 from vault import cvc, peers
+from vault.models import SealedCard
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
@@ -290,7 +307,7 @@ def test_second_factors_are_sealed_again_before_their_key_goes(change: PurposeCh
     with pytest.raises(CommandError, match="2 second factors are sealed with it: run"):
         change.purge()
 
-    assert "second factors: 2 sealed again" in rotate()
+    assert "second factors: 2 renewed" in rotate()
     change.purge()
 
     app = Authenticator.objects.get(type=Authenticator.Type.TOTP)
@@ -314,7 +331,7 @@ def test_a_broken_second_factor_holds_up_no_other(broken: str, change: PurposeCh
     with pytest.raises(CommandError, match="1 second factors are sealed with it: run"):
         change.purge()
 
-    assert "second factors: 1 sealed again" in rotate()
+    assert "second factors: 1 renewed" in rotate()
     change.purge()
 
     app.refresh_from_db()
@@ -386,7 +403,97 @@ def test_the_audit_finds_an_api_key_of_a_purged_key(acme: ApiClient) -> None:
 
     [difference] = audit_keys.check().differences
 
-    assert "is hashed with api_key-gone, which the key ring lacks" in difference
+    assert "is made with api_key-gone, which the key ring lacks" in difference
+
+
+# --- The audit --------------------------------------------------------------------------------
+
+
+def _plant_api_key(_row: str) -> None:
+    ApiKey.objects.update(hashed_with="api_key-0123456789")
+
+
+def _plant_mark(model: Any, column: str) -> Callable[[str], None]:
+    mark = b"0123456789." + b"x" * 32
+    return lambda _row: model.objects.update(**{column: mark})
+
+
+def _plant_session(_row: str) -> None:
+    other = KeyRing(primary="k", encryption={"k": b"k" * 32}, mac={"session": b"s" * 32})
+    row = Session.objects.get()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(sessions, "ring", lambda: other)
+        row.session_data = sessions._sealed({sessions.BEGUN_AT: 0.0}, row.session_key)
+    row.save()
+
+
+def _plant_second_factor(_row: str) -> None:
+    other = KeyRing(primary="k", encryption={"k": b"k" * 32}, mac={"second_factor": b"s" * 32})
+    row = Authenticator.objects.get()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(second_factors, "ring", lambda: other)
+        row.data["secret"] = second_factors.seal(SEED)
+    row.save()
+
+
+def _plant_sealed(_row: str) -> None:
+    seal_with_a_lost_key(SealedCard.objects.get())
+
+
+PLANTED: dict[str, tuple[Callable[[str], None], str]] = {
+    "api_key": (_plant_api_key, "API key .* is made with api_key-0123456789"),
+    "link": (_plant_mark(Invitation, "token_hash"), "invitation .* with link-0123456789"),
+    "link of an operator": (
+        _plant_mark(OperatorInvitation, "token_hash"), "invitation .* with link-0123456789",
+    ),
+    "idempotency": (
+        _plant_mark(IdempotencyKey, "fingerprint"),
+        r"Idempotency-Key \(1 requests\) is made with idempotency-0123456789",
+    ),
+    "session": (_plant_session, "session .* opens by no key"),
+    "second_factor": (_plant_second_factor, "second factor .* opens by no key"),
+    "sealed": (_plant_sealed, r"vault.SealedCard.sealed \(1 rows, tok_.* is made with k_lost"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", PLANTED)
+def test_the_audit_finds_a_row_of_a_purged_key(
+    kind: str, acme: ApiClient, bank: BankTransport
+) -> None:
+    operator = an_operator()
+    add_app(operator)
+    Visitor().sign_in(PASSWORD, NAME)
+    acme.post(PAYMENTS, payment(), idempotency_key="k")
+    owner = Member.objects.get(user=person("o@acme.example", (acme.merchant, "owner")))
+    invitations.invite(owner, email="new@acme.example", role="owner")
+    OperatorInvitation.objects.create(
+        id="oin_1", email="new@pay.example", token_hash=invitations.hash_of("t"), groups=[],
+        invited_by=operator, created_at=timezone.now(), expires_at=timezone.now() + DAY,
+    )  # fmt: skip
+    sound = audit_keys.check()
+    assert (sound.differences, sound.looked_at > 9) == ([], True)
+    plant, said = PLANTED[kind]
+
+    plant(kind)
+
+    [difference] = audit_keys.check().differences
+    assert re.match(said, difference), difference
+
+
+@of("idempotency")
+def test_the_audit_knows_the_rows_of_each_key_that_is_held(
+    acme: ApiClient, bank: BankTransport, change: PurposeChange
+) -> None:
+    acme.post(PAYMENTS, payment(), idempotency_key="before")
+    change.begin()
+    acme.post(PAYMENTS, payment(), idempotency_key="after")
+
+    assert audit_keys.check().differences == []
+    change.retire(ago=4 * DAY)
+    change.purge()
+
+    [difference] = audit_keys.check().differences
+    assert "Idempotency-Key (1 requests) is made with idempotency," in difference
 
 
 # --- The audit log ----------------------------------------------------------------------------
@@ -413,6 +520,17 @@ def test_the_audit_log_goes_on_under_a_new_key_and_proves_the_rows_of_before(
     assert digests.verify(tell=lambda _: None, show=lambda _: None, older=[]).problems == 0
     with pytest.raises(CommandError, match="it proves the rows of the audit log until 20"):
         change.purge()
+
+
+@of("audit_log")
+def test_digests_of_days_keep_the_key_that_proves_them(change: PurposeChange) -> None:
+    digests.make_due(timezone.now())
+    change.begin()
+    change.retire()
+
+    reasons = [line for line in keyring_command("show").splitlines() if "is needed: " in line]
+
+    assert f"{change.old} is needed: it proves the digests of days until 20" in " ".join(reasons)
 
 
 @of("audit_log")

@@ -22,6 +22,9 @@ SLOW_PART = 5
 # The wait before each attempt after the first, in seconds. No jitter: the delays are the spec's.
 DELAYS_SECONDS = (60, 300, 1800, 7200, 21600, 43200, 86400, 86400, 86400)
 MAX_ATTEMPTS = len(DELAYS_SECONDS) + 1
+# The failed attempt of an event from which its endpoint is in trouble: 36 minutes after the first.
+TROUBLE_FROM = 4
+ON = Endpoint.Status.ENABLED
 
 DELIVERED = Counter(
     "pay_webhook_attempts_total",
@@ -54,19 +57,29 @@ SELECT concerned.id, locked.status, locked.failures_in_a_row
 FROM concerned LEFT JOIN locked ON locked.id = concerned.id
 """
 
-COUNT = """
+# Some events may fail while others succeed: trouble that comes and goes is mailed once a day.
+IS_MAILED = """counted.is_troubled AND endpoint.troubled_at IS NULL
+        AND coalesce(endpoint.trouble_mailed_at <= %(now)s::timestamptz - interval '24 h', true)"""
+COUNT = f"""
 UPDATE webhooks_endpoint AS endpoint
 SET failures_in_a_row = counted.failures,
     status = CASE WHEN counted.gives_up THEN 'failing' ELSE endpoint.status END,
     slow_until = CASE WHEN endpoint.id = ANY(%(slow)s::text[]) THEN now() + interval '60 s'
         ELSE endpoint.slow_until END,
-    mail_due_at = CASE WHEN counted.gives_up THEN now() ELSE endpoint.mail_due_at END,
+    mail_due_at = CASE WHEN counted.gives_up OR {IS_MAILED} THEN now()
+        ELSE endpoint.mail_due_at END,
+    trouble_mailed_at = CASE WHEN {IS_MAILED} THEN %(now)s::timestamptz
+        ELSE endpoint.trouble_mailed_at END,
+    troubled_at = CASE WHEN counted.is_troubled
+        THEN coalesce(endpoint.troubled_at, %(now)s::timestamptz)
+        WHEN counted.is_well THEN NULL ELSE endpoint.troubled_at END,
     replay_xid = CASE WHEN counted.gives_up THEN NULL ELSE endpoint.replay_xid END,
     replay_since = CASE WHEN counted.gives_up THEN NULL ELSE endpoint.replay_since END
-FROM unnest(%(endpoints)s::text[], %(failures)s::int[], %(gives_up)s::boolean[])
-    AS counted (id, failures, gives_up)
+FROM unnest(%(endpoints)s::text[], %(failures)s::int[], %(gives_up)s::boolean[],
+    %(is_troubled)s::boolean[], %(is_well)s::boolean[])
+    AS counted (id, failures, gives_up, is_troubled, is_well)
 WHERE endpoint.id = counted.id
-"""
+"""  # noqa: S608
 
 # The attempts come as one JSON text instead of an array for each column. The lanes are locked, so
 # the same statement moves them on: a lane with more deliveries is due now, another one ends. Both
@@ -116,12 +129,19 @@ FROM again WHERE webhooks_lane.id = again.lane_id
 
 @dataclass(frozen=True, slots=True)
 class _Health:
-    """An endpoint's status and failures in a row, after these answers."""
+    """An endpoint's status and failures in a row, after these answers.
+
+    :param is_troubled: a fourth or later attempt failed, and nothing succeeded after it; not if the
+        endpoint is off by now.
+    :param is_well: something succeeded, and no such attempt failed after it.
+    """
 
     endpoint_id: str
     status: str
     failures: int
     gives_up: bool
+    is_troubled: bool = False
+    is_well: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +210,7 @@ def _delay(answer: Answer, health: dict[str, _Health]) -> int | None:
     claimed = answer.claimed
     if answer.is_success or claimed.is_resend:
         return None
-    if health[claimed.endpoint_id].status != Endpoint.Status.ENABLED:
+    if health[claimed.endpoint_id].status != ON:
         return None
     return _delay_after(claimed.attempt)
 
@@ -219,6 +239,9 @@ def _count_failures(answers: Sequence[Answer]) -> tuple[dict[str, _Health], set[
                 "endpoints": array(endpoint.endpoint_id for endpoint in health),
                 "failures": array(endpoint.failures for endpoint in health),
                 "gives_up": array(endpoint.gives_up for endpoint in health),
+                "is_troubled": array(endpoint.is_troubled for endpoint in health),
+                "is_well": array(endpoint.is_well for endpoint in health),
+                "now": clock.now(),
             },
         )
     held = {endpoint_id for endpoint_id, status, _failures in rows if status is None}
@@ -242,17 +265,21 @@ def _slow(answers: Sequence[Answer]) -> list[str]:
 
 
 def _health(endpoint_id: str, status: str, failures: int, answers: Sequence[Answer]) -> _Health:
-    gives_up = False
+    gives_up = is_troubled = is_well = False
     for answer in answers:
         if answer.claimed.endpoint_id != endpoint_id:
             continue
+        is_well = answer.is_success or is_well and answer.claimed.attempt < TROUBLE_FROM
+        is_troubled = not answer.is_success and (
+            is_troubled or status == ON and answer.claimed.attempt >= TROUBLE_FROM
+        )
         failures = 0 if answer.is_success else failures + 1
         is_last = answer.claimed.attempt == MAX_ATTEMPTS
-        gives_up |= is_last and not answer.is_success and status == Endpoint.Status.ENABLED
+        gives_up |= is_last and not answer.is_success and status == ON
     if gives_up:
         log.warning("webhook_endpoint_failing", endpoint=endpoint_id)
         status = Endpoint.Status.FAILING
-    return _Health(endpoint_id, status, failures, gives_up)
+    return _Health(endpoint_id, status, failures, gives_up, is_troubled, is_well)
 
 
 # --- The deliveries and their lanes -----------------------------------------------------------

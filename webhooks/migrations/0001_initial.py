@@ -52,6 +52,8 @@ class Migration(migrations.Migration):
                 ("replay_xid", models.BigIntegerField(null=True)),
                 ("replay_since", models.DateTimeField(null=True)),
                 ("failures_in_a_row", models.PositiveIntegerField(default=0)),
+                ("troubled_at", models.DateTimeField(null=True)),
+                ("trouble_mailed_at", models.DateTimeField(null=True)),
                 ("slow_until", models.DateTimeField(null=True)),
                 ("mail_due_at", models.DateTimeField(null=True)),
                 ("created_at", models.DateTimeField()),

@@ -8,12 +8,15 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from acquirers import settlement
+from acquirers.models import Terminal
 from api.commands import JobCommand
 from audit.daily import runs
-from audit.reconciliation import lines, reading
+from audit.reconciliation import reading
 from audit.reconciliation.models import Difference
 from audit.reconciliation.reading import NAMED, Reading
 from core import context
+from core.errors import NotSetUp
 
 # Nothing was compared.
 REFUSED = 2
@@ -27,20 +30,23 @@ class Command(JobCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path, help="CSV, see docs/operate/reconciliation.md")
+        parser.add_argument("--terminal", metavar="NAME", help="whose bookings alone the file has")
         parser.add_argument(
             "--day", action="append", default=[], type=_day, metavar="YYYY-MM-DD",
             help="a day that the file speaks for even if it has no line of it",
         )  # fmt: skip
 
     def handle(self, *_args: Any, **options: Any) -> None:
-        path = options["file"]
+        path, terminal = options["file"], _terminal(options["terminal"])
         try:
             with context.work(), path.open("rb") as file:
-                made = runs.reconciled(file, days=options["day"])
+                made = runs.reconciled(file, days=options["day"], terminal=terminal)
         except OSError as error:
             raise _refused(f"{path.name} cannot be read: {error.strerror}.") from error
-        except lines.NotASettlementFile:
-            columns = ",".join(lines.COLUMNS)
+        except (NotSetUp, reading.NotSpoken):
+            raise _refused("Nothing was compared: no reader knows files of this kind.") from None
+        except settlement.NotASettlementFile:
+            columns = ",".join(settlement.COLUMNS)
             raise _refused(f"Nothing was compared: the first line must be {columns}.") from None
         except reading.BeingRead:
             raise _refused("Nothing was compared: another reading is under way.") from None
@@ -67,6 +73,15 @@ class Command(JobCommand):
         count = rows.count()
         self.stdout.write(f"{count} cases of reconciliation are open")
         return count
+
+
+def _terminal(name: str | None) -> Terminal | None:
+    if name is None:
+        return None
+    found = Terminal.objects.filter(name=name).first()
+    if found is None:
+        raise _refused("Nothing was compared: there is no terminal of that name.")
+    return found
 
 
 def _refused(sentence: str) -> CommandError:

@@ -9,6 +9,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
+        ("acquirers", "0001_initial"),
         ("merchants", "0003_sign_in_cache"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
@@ -25,6 +26,7 @@ class Migration(migrations.Migration):
                 ),
                 ("type", models.CharField(max_length=20)),
                 ("reference", core.fields.CodeField(max_length=64)),
+                ("terminal_id", core.fields.CodeField(max_length=40, null=True)),
                 ("day", models.DateField()),
                 ("merchant_id", core.fields.CodeField(max_length=64, null=True)),
                 ("currency", models.CharField(max_length=3)),
@@ -35,7 +37,9 @@ class Migration(migrations.Migration):
                 "indexes": [models.Index(fields=["day"], name="kept_lines_by_day")],
                 "constraints": [
                     models.UniqueConstraint(
-                        fields=("type", "reference"), name="a_line_of_a_booking_is_kept_once"
+                        fields=("type", "reference", "terminal_id"),
+                        name="a_line_of_a_booking_is_kept_once",
+                        nulls_distinct=False,
                     )
                 ],
             },
@@ -91,6 +95,16 @@ class Migration(migrations.Migration):
                         to="merchants.merchant",
                     ),
                 ),
+                (
+                    "terminal",
+                    models.ForeignKey(
+                        db_index=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="acquirers.terminal",
+                    ),
+                ),
             ],
             options={
                 "indexes": [
@@ -102,7 +116,8 @@ class Migration(migrations.Migration):
                 "constraints": [
                     models.UniqueConstraint(
                         condition=models.Q(("closed_at__isnull", True)),
-                        fields=("type", "reference", "kind"),
+                        fields=("type", "reference", "kind", "terminal"),
+                        nulls_distinct=False,
                         name="one_open_difference_per_booking_and_kind",
                     ),
                     models.CheckConstraint(

@@ -151,7 +151,7 @@ class Command(BaseCommand):
 def _add_misbehaviour(parser: ArgumentParser) -> None:
     parser.add_argument("kind", help="such as silent, cut, CORE-2254; an unknown one lists all")
     parser.add_argument("--times", type=int, default=1, help="how many requests; default: 1")
-    parser.add_argument("--on", default="", help="the type of the request, such as Void")
+    parser.add_argument("--on", default="", help="the type of the request, such as Void or void")
 
 
 def _add_transfer(parser: ArgumentParser) -> None:

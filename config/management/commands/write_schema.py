@@ -16,21 +16,14 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--check", action="store_true", help="Only tell whether it is right.")
-        parser.add_argument(
-            "--release",
-            action="store_true",
-            help="Also make it the one that later schemas are compared with.",
-        )
 
-    def handle(self, *_args: Any, check: bool, release: bool, **_options: Any) -> None:
+    def handle(self, *_args: Any, check: bool, **_options: Any) -> None:
         found = written()
         if check:
             self._check(found)
             return
-        for path in [PATH, RELEASED] if release else [PATH]:
-            path.parent.mkdir(exist_ok=True)
-            path.write_bytes(found)
-            self.stdout.write(f"{path} has {len(found)} bytes.")
+        PATH.write_bytes(found)
+        self.stdout.write(f"{PATH} has {len(found)} bytes.")
 
     def _check(self, found: bytes) -> None:
         if not PATH.exists() or PATH.read_bytes() != found:

@@ -71,6 +71,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("installments_max", models.SmallIntegerField(default=12)),
+                ("chosen_installments", models.SmallIntegerField(default=1)),
                 ("metadata", models.JSONField(default=dict)),
                 ("held_card", core.fields.CodeField(max_length=40, null=True)),
                 ("held_at", models.DateTimeField(null=True)),

@@ -159,6 +159,37 @@ class Migration(migrations.Migration):
                         ),
                         name="payments_by_billing_email",
                     ),
+                    models.Index(
+                        models.F("merchant"),
+                        django.db.models.fields.json.KeyTextTransform("last4", "card"),
+                        models.F("created_at"),
+                        models.F("id"),
+                        name="payments_by_last4",
+                    ),
+                    models.Index(
+                        models.F("merchant"),
+                        django.db.models.fields.json.KeyTextTransform("program", "card"),
+                        models.F("created_at"),
+                        models.F("id"),
+                        name="payments_by_program",
+                    ),
+                    models.Index(
+                        models.F("merchant"),
+                        django.db.models.fields.json.KeyTextTransform("issuer", "card"),
+                        models.F("created_at"),
+                        models.F("id"),
+                        name="payments_by_issuer",
+                    ),
+                    models.Index(
+                        condition=models.Q(("installments__gt", 1)),
+                        fields=["merchant", "installments", "created_at", "id"],
+                        name="payments_by_installments",
+                    ),
+                    models.Index(
+                        condition=models.Q(("card__domestic", False)),
+                        fields=["merchant", "created_at", "id"],
+                        name="payments_of_foreign_cards",
+                    ),
                 ],
                 "constraints": [
                     models.UniqueConstraint(
@@ -738,6 +769,77 @@ class Migration(migrations.Migration):
                         name="a_day_gives_back_what_it_counted_once",
                     )
                 ],
+            },
+        ),
+        migrations.CreateModel(
+            name="CountedMerchant",
+            fields=[
+                (
+                    "merchant",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        primary_key=True,
+                        related_name="+",
+                        serialize=False,
+                        to="merchants.merchant",
+                    ),
+                ),
+                ("timezone", models.CharField(max_length=64)),
+                ("until", models.DateField()),
+            ],
+        ),
+        migrations.CreateModel(
+            name="CountedDay",
+            fields=[
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "merchant_id",
+                        "day",
+                        blank=True,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                (
+                    "day",
+                    models.DateField(help_text="In the zone of the merchant's `CountedMerchant`."),
+                ),
+                ("cells", models.JSONField()),
+                (
+                    "merchant",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="merchants.merchant",
+                    ),
+                ),
+            ],
+        ),
+        migrations.CreateModel(
+            name="LateChange",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("created_at", models.DateTimeField()),
+                (
+                    "merchant",
+                    models.ForeignKey(
+                        db_index=False,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="merchants.merchant",
+                    ),
+                ),
+            ],
+            options={
+                "indexes": [models.Index(fields=["merchant", "created_at"], name="late_changes")],
             },
         ),
     ]

@@ -63,6 +63,37 @@ CREATE TRIGGER payment_moves_as_listed BEFORE UPDATE OF status ON intents_paymen
     FOR EACH ROW WHEN (OLD.status IS DISTINCT FROM NEW.status)
     EXECUTE FUNCTION payment_moves_as_listed();
 
+-- A payment's day may have been counted by then (payments.intents.counted_days). Compared here, not
+-- in the trigger's WHEN, which knows no clock that can be moved. A mark that is there is enough, and
+-- is locked: the job leaves it until this transaction has ended. A mark that the job has locked is
+-- not: it may have counted the day already. Neither waits for the other.
+CREATE FUNCTION payment_changes_late() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    quarter timestamptz;
+BEGIN
+    IF NEW.created_at < statement_timestamp() - interval '10 minutes'
+            + coalesce((SELECT offset_seconds FROM core_clock), 0) * interval '1 second'
+        AND (OLD.status, OLD.currency, OLD.captured_minor, OLD.installments, OLD.card,
+             OLD.last_payment_error)
+            IS DISTINCT FROM
+            (NEW.status, NEW.currency, NEW.captured_minor, NEW.installments, NEW.card,
+             NEW.last_payment_error)
+    THEN
+        -- Each zone's midnight is on a quarter of an hour.
+        quarter := date_bin('15 minutes', NEW.created_at, 'epoch');
+        PERFORM FROM intents_latechange
+        WHERE merchant_id = NEW.merchant_id AND created_at = quarter
+        LIMIT 1 FOR KEY SHARE SKIP LOCKED;
+        IF NOT FOUND THEN
+            INSERT INTO intents_latechange (merchant_id, created_at)
+            VALUES (NEW.merchant_id, quarter);
+        END IF;
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER payment_changes_late BEFORE UPDATE ON intents_paymentintent
+    FOR EACH ROW EXECUTE FUNCTION payment_changes_late();
+
 -- The card that the payer and the merchant are shown is the card that the bank is sent.
 CREATE FUNCTION attempt_shows_the_card_it_sends() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -169,6 +200,8 @@ CREATE TRIGGER payment_keeps_its_terms BEFORE UPDATE OF amount, currency ON inte
 """
 
 UNDO = """
+DROP TRIGGER payment_changes_late ON intents_paymentintent;
+DROP FUNCTION payment_changes_late;
 DROP TRIGGER payment_keeps_its_terms ON intents_paymentintent;
 DROP TRIGGER modification_keeps_its_terms ON intents_modification;
 DROP TRIGGER modification_moves_as_listed ON intents_modification;

@@ -58,6 +58,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("value", core.fields.CodeField(max_length=75)),
+                ("sealed", models.BinaryField(null=True)),
                 ("shown", models.CharField(max_length=254)),
                 ("reason", models.CharField(max_length=500)),
                 ("created_at", models.DateTimeField()),
@@ -101,6 +102,17 @@ class Migration(migrations.Migration):
                             _connector="OR",
                         ),
                         name="a_list_keeps_fingerprints_and_bins",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("kind", "email"), ("sealed__isnull", False)),
+                            models.Q(
+                                models.Q(("kind", "email"), _negated=True),
+                                ("sealed__isnull", True),
+                            ),
+                            _connector="OR",
+                        ),
+                        name="a_list_seals_its_emails_alone",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(

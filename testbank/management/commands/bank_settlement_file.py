@@ -19,15 +19,17 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--date", required=True, type=_day, help="the bank's day: YYYY-MM-DD")
         parser.add_argument("--out", type=Path, help="the file to write; default: the output")
+        parser.add_argument("--terminal", help="a number at the NestPay doors: its bookings alone")
         parser.add_argument(
             "--wrong", choices=settlement_files.ALTERATIONS, help="plant one difference of a kind"
         )
 
     def handle(self, *_args: Any, **options: Any) -> None:
-        path, day, wrong = options["out"], options["date"], options["wrong"]
+        path, day = options["out"], options["date"]
+        choices = {name: options[name] for name in ("wrong", "terminal")}
         try:
             with context.work(), self._opened(path) as out:
-                count = settlement_files.write(day, out, wrong=wrong)
+                count = settlement_files.write(day, out, **choices)
         except settlement_files.NothingToAlter:
             raise CommandError(f"No money moved on {day}: there is no line to alter.") from None
         except OSError as error:

@@ -8,15 +8,12 @@ from typing import Any
 
 import pytest
 
-from acquirers.gateway import AuthenticationRequest, AuthorizationRequest, Order
+from acquirers.gateway import Order
 from acquirers.models import Terminal
 from acquirers.nestpay.gateway import NestPayGateway
-from core.cards import CardData
+from tests.stage.adapters import REFERENCE, open_the_vault
 from tests.stage.scripted_bank import ScriptedBank, scripted_bank
 
-REFERENCE = "0RDER0RDER0RDER0RDER"
-CALLBACK = "https://pay.example/3ds/att_1.mac/return"
-CARD = "4242424242424242"
 VALUES = {
     "gate_url": "https://bank.example/fim/est3Dgate",
     "model": "3d",
@@ -26,12 +23,6 @@ VALUES = {
     "store_key": "123456",
     "accepts_attempted": "no",
 }
-
-
-class Sealed(str):
-    """Stands for a sealed card; the vault has tests of its own."""
-
-    token = "tok_1"
 
 
 @pytest.fixture(scope="module")
@@ -68,20 +59,4 @@ def order(bank: ScriptedBank, order_at: Callable[..., Order]) -> Order:
 
 @pytest.fixture(autouse=True)
 def _vault_that_opens(monkeypatch: pytest.MonkeyPatch) -> None:
-    def reveal(sealed: Any) -> CardData:
-        return CardData(number=str(sealed), exp_month=3, exp_year=2034, holder_name="Ada")
-
-    monkeypatch.setattr("vault.reveal.reveal", reveal)
-
-
-def payment(order: Order, **changes: Any) -> AuthorizationRequest:
-    return AuthorizationRequest(**{
-        "order": order, "capture": True, "sealed": Sealed(CARD), "cvc": "000", **changes
-    })  # fmt: skip
-
-
-def authentication(order: Order, **changes: Any) -> AuthenticationRequest:
-    return AuthenticationRequest(**{
-        "order": order, "capture": True, "merchant_name": "Acme", "callback_url": CALLBACK,
-        "return_url": "https://acme.example/back", "sealed": Sealed(CARD), "cvc": "000", **changes,
-    })  # fmt: skip
+    open_the_vault(monkeypatch)

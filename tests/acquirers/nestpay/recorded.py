@@ -1,6 +1,6 @@
 """Answers as banks have given them, and the means to change them."""
 
-from tests.acquirers.nestpay.conftest import REFERENCE
+from tests.stage.adapters import REFERENCE
 
 APPROVED = {
     "OrderId": REFERENCE, "GroupId": REFERENCE, "Response": "Approved", "AuthCode": "P48911",

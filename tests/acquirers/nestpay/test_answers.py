@@ -4,12 +4,11 @@ from collections.abc import Callable
 
 import pytest
 
-from acquirers import declines
+from acquirers import declines, issuer_codes
 from acquirers.gateway import Order
 from acquirers.nestpay import codes
 from acquirers.nestpay.gateway import NestPayGateway
 from acquirers.outcomes import Answer, Finding, Outcome, Reason
-from tests.acquirers.nestpay.conftest import REFERENCE, payment
 from tests.acquirers.nestpay.recorded import (
     APPROVED,
     APPROVED_EXTRA,
@@ -20,6 +19,7 @@ from tests.acquirers.nestpay.recorded import (
     document,
     refused,
 )
+from tests.stage.adapters import REFERENCE, payment
 from tests.stage.scripted_bank import Scripted, ScriptedBank
 
 UNKNOWN = Answer.UNKNOWN
@@ -119,11 +119,13 @@ def test_a_code_means_what_the_table_says_and_an_unlisted_one_nothing(
     assert (told.answer, told.reason) == meaning
 
 
-@pytest.mark.parametrize("code", sorted({*codes.REFUSALS, "92", "02", "08", "09", "99", "ZZ"}))
+@pytest.mark.parametrize(
+    "code", sorted({*issuer_codes.REFUSALS, "92", "02", "08", "09", "99", "ZZ"})
+)
 def test_an_issuers_code_is_a_decline_if_it_is_listed(code: str, pay: Pay) -> None:
     told = pay(document({**DECLINED, "ProcReturnCode": code}, {"ERRORCODE": f"ISO8583-{code}"}))
 
-    is_listed = code in codes.REFUSALS
+    is_listed = code in issuer_codes.REFUSALS
     soft = {"1A": Answer.AUTHENTICATION_REQUIRED, "65": Answer.AUTHENTICATION_REQUIRED}
     assert told.answer is (soft.get(code, Answer.DECLINED) if is_listed else UNKNOWN)
 
@@ -266,4 +268,4 @@ def test_no_code_is_of_the_gateway_and_of_doubt() -> None:
     assert len(sure) > 1000
     assert not {"CORE-1001", "CORE-2507", "CORE-2304", "CORE-2700", "CORE-3000"} & {*sure}
     assert codes.NOTHING_TO_VOID.isdisjoint(sure)
-    assert not {"00", codes.HOST_WAS_SILENT} & codes.REFUSALS
+    assert not {"00", codes.HOST_WAS_SILENT} & issuer_codes.REFUSALS

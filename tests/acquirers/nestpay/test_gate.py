@@ -22,7 +22,8 @@ from acquirers.three_d_secure import (
     Return,
 )
 from core import keyring
-from tests.acquirers.nestpay.conftest import CALLBACK, CARD, REFERENCE, VALUES, authentication
+from tests.acquirers.nestpay.conftest import VALUES
+from tests.stage.adapters import CALLBACK, CARD, REFERENCE, authentication
 
 FORM = "application/x-www-form-urlencoded"
 KEY = VALUES["store_key"]

@@ -9,7 +9,6 @@ from acquirers import standings
 from acquirers.gateway import Order
 from acquirers.nestpay.gateway import NestPayGateway
 from acquirers.outcomes import Answer, Finding, OperationKind
-from tests.acquirers.nestpay.conftest import REFERENCE
 from tests.acquirers.nestpay.recorded import (
     DECLINED,
     FAILED_REFUND,
@@ -24,6 +23,7 @@ from tests.acquirers.nestpay.recorded import (
     history,
     refused,
 )
+from tests.stage.adapters import REFERENCE
 from tests.stage.scripted_bank import ScriptedBank
 
 UNKNOWN = Answer.UNKNOWN

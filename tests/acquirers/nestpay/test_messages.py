@@ -13,7 +13,7 @@ from acquirers.outcomes import Answer
 from acquirers.three_d_secure import AuthenticationProof
 from core import keyring
 from core.money import MAX_REQUESTED_MINOR
-from tests.acquirers.nestpay.conftest import CARD, REFERENCE, payment
+from tests.stage.adapters import CARD, REFERENCE, payment
 from tests.stage.scripted_bank import ScriptedBank
 
 HEAD = (

@@ -24,6 +24,7 @@ from acquirers.models import Terminal
 from acquirers.noticed import Notice
 from acquirers.outcomes import Answer, BankOperation, Finding, OperationKind, Outcome, Standing
 from acquirers.set_up import ADDRESS, PASSWORD, Field
+from acquirers.settlement import Reader
 from acquirers.terminals import CredentialsUnreadable, credentials_of
 from acquirers.three_d_secure import AskTheBank, Form, FormPost, Redirect, Return
 from core import context
@@ -61,6 +62,7 @@ class SmallBankGateway:
         refunds_have_names=False,
     )
     built_in_bins: Mapping[str, IssuerFacts] = {}
+    settlement_reader: Reader | None = None
 
     def __init__(self) -> None:
         self.session: requests.Session = wire.new_session()

@@ -308,8 +308,9 @@ const steps = {
       enabled_events: ["checkout.session.completed"],
     });
     const made = await stripe.checkout.sessions.create(session());
+    const hook = once(server, "request"); // it may come before the answer to what caused it
     await stripe.paymentIntents.confirm(made.payment_intent, GOOD);
-    const [request, response] = await once(server, "request");
+    const [request, response] = await hook;
     const body = Buffer.concat(await all(request));
     response.end();
     server.close();
@@ -347,8 +348,9 @@ const steps = {
       url: `http://127.0.0.1:${RECEIVER_PORT}/hooks`,
       enabled_events: ["customer.created"],
     });
+    const hook = once(server, "request"); // it may come before the answer to what caused it
     const customer = await stripe.customers.create({ name: "Ayşe Yılmaz" });
-    const [request, response] = await once(server, "request");
+    const [request, response] = await hook;
     const body = Buffer.concat(await all(request));
     response.end();
     server.close();

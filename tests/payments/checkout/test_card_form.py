@@ -1,17 +1,22 @@
 """The form of a payment page: all that is wrong is said at once, and no card is shown or kept."""
 
+from collections import Counter
+from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
 
+from core import clock
 from payments.checkout.models import CheckoutSession
 from payments.intents.models import Attempt
+from testbank import behaviours
 from tests.stage.bank_transport import BankTransport
 from tests.stage.books import row_counts
 from tests.stage.checkouts import opened, session
 from tests.stage.client import ApiClient
 from tests.stage.factories import GOOD_CARD
+from tests.stage.lengths import length, tried
 from tests.stage.payment_pages import CARD, FORM, TYPED, Payer
 from vault import cvc as vault_cvc
 from vault.models import SealedCard
@@ -43,6 +48,9 @@ WRONG = [
     ({"exp_month": "0"}, "Type the month"),
     ({"exp_month": ""}, "Type the month"),
     ({"exp_month": "1a"}, "Type the month"),
+    ({"exp_month": "00"}, "Type the month"),
+    ({"exp_month": GOOD_CARD}, "Type the month"),
+    ({"exp_year": GOOD_CARD}, "Type the year"),
     ({"exp_year": ""}, "Type the year"),
     ({"exp_year": "2129"}, "Type the year"),
     ({"exp_year": "299"}, "Type the year"),
@@ -50,9 +58,11 @@ WRONG = [
     ({"cvc": "12"}, "Type the security code: 3 digits."),
     ({"cvc": "1234"}, "Type the security code: 3 digits."),
     ({"cvc": "12345"}, "Type the security code: 3 digits."),
+    ({"cvc": GOOD_CARD}, "Type the security code: 3 digits."),
     ({"cvc": "abc"}, "Type the security code: 3 digits."),
     ({"number": "371449635398431", "cvc": "123"}, "Type the security code: 4 digits"),
     ({"name": ""}, "Type the name on the card."),
+    ({"name": LONG}, "This text is too long."),
     ({"name": "\u202eAyşe"}, "Type the name on the card."),
     ({"name": "123"}, "Type no card number"),
     ({"name": "4242"}, "Type no card number"),
@@ -67,6 +77,10 @@ WRONG = [
     ({"line1": LONG}, "This text is too long."),
     ({"line1": "4242-4242-4242-4242"}, "Type no card number"),
     ({"city": " "}, "Type your town"),
+    ({"city": LONG}, "This text is too long."),
+    ({"city": GOOD_CARD}, "Type no card number"),
+    ({"postal_code": GOOD_CARD}, "Type no card number"),
+    ({"country": GOOD_CARD}, "Type no card number"),
     ({"country": "XX"}, "Choose your country."),
     ({"country": ""}, "Choose your country."),
     ({"postal_code": "y" * 41}, "This text is too long."),
@@ -95,6 +109,69 @@ def test_all_that_is_wrong_is_said_at_once(made: Any, payer: Payer) -> None:
 
     assert page.source.count("aria-invalid") == len(TYPED) - 1  # The postcode is optional.
     assert page.source.count('class="problem"') == len(TYPED) - 1
+
+
+@pytest.mark.parametrize("name", [name for name in TYPED if name != "postal_code"])
+def test_a_field_that_is_not_sent_is_asked_for(
+    made: Any, payer: Payer, bank: BankTransport, name: str
+) -> None:
+    form = payer.open(made["url"])
+    sent = form.filled()
+    sent.pop(str(form.spelled(name)))
+
+    page = payer.send(form.action, sent)
+
+    assert (page.status, page.source.count("aria-invalid")) == (400, 1)
+    assert Attempt.objects.count() == 0
+
+
+def test_a_field_that_comes_twice_charges_nothing(
+    made: Any, payer: Payer, bank: BankTransport
+) -> None:
+    form = payer.open(made["url"])
+    sent = form.filled()
+
+    statuses = {
+        payer.send(form.action, urlencode([*sent.items(), (name, value)]).encode()).status
+        for name, value in sent.items()
+    }
+
+    assert statuses == {400}
+    assert Attempt.objects.count() == 0
+
+
+def test_a_card_is_good_until_its_month_ends(acme: ApiClient, bank: BankTransport) -> None:
+    payer, now = Payer(), clock.now()
+    last = now.replace(day=1) - timedelta(days=1)
+
+    pages = [
+        payer.pay(opened(acme)["url"], exp_month=f"{day.month}", exp_year=f"{day:%y}")
+        for day in (now, last)
+    ]
+
+    assert "Payment complete" in pages[0].text
+    assert "This card has expired." in pages[1].text
+    assert Attempt.objects.count() == 1
+
+
+@pytest.mark.proof(part="fuzz")
+def test_each_card_of_the_sandbox_leads_to_a_page_that_says_so(
+    acme: ApiClient, bank: BankTransport
+) -> None:
+    cards = length(short=[*behaviours.CARDS][::8], full=[*behaviours.CARDS])
+    statuses = Counter[int]()
+    for number in cards:
+        payer = Payer()
+        made = opened(acme)
+        pressed = payer.press(payer.open(made["url"]), number=number)
+        assert pressed.status == 303, (number, pressed.text)
+        page = payer.open(made["url"])
+        statuses[page.status] += 1
+        is_paid = acme.payment(made["payment_intent"])["status"] == "succeeded"
+        assert ("Payment complete" in page.text) == is_paid, number
+
+    tried(len(cards), f"cards of the sandbox, {dict(statuses)}")
+    assert set(statuses) <= {200, 203}
 
 
 @pytest.mark.parametrize("typed", [

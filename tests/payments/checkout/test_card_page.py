@@ -10,6 +10,7 @@ from django.utils import translation
 from django.utils.formats import date_format
 
 from acquirers import slots
+from acquirers.models import Route
 from core import clock, local_days
 from payments.checkout import paying, tickets
 from payments.checkout.models import CheckoutSession
@@ -26,6 +27,7 @@ pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
 SUCCESS_URL = "https://acme.example/thanks?session={CHECKOUT_SESSION_ID}"
 CANCEL_URL = "https://acme.example/cart"
+FAILS_AUTHENTICATION = "4131111111111117"
 AMEX = "371449635398431"
 
 
@@ -325,6 +327,24 @@ def test_a_given_payments_wish_for_authentication_is_not_weakened(
     assert acme.payment(payment)["status"] == "requires_action"
 
 
+def test_failed_authentications_and_declines_count_the_same(
+    acme: ApiClient, bank: BankTransport, payer: Payer
+) -> None:
+    made, pages = opened(acme), []
+    for _ in range(3):
+        payer.press(payer.open(made["url"]), number=FAILS_AUTHENTICATION)
+        form = decide(acme.payment(made["payment_intent"]), "Approve")
+        came_back = payer.send(form.action.removeprefix(settings.BASE_URL), form.fields)
+        pages.append(payer.follow(came_back).text)
+        payer.pay(made["url"], number=DECLINED_CARD)
+
+    assert all("You did not confirm the payment with your bank." in text for text in pages)
+    now = session(acme, made["id"])
+    assert (now["expiration_reason"], now["tries"]) == ("too_many_tries", 6)
+    # A soft decline and its 3-D Secure are one try.
+    assert len(attempts(made)) in (6, 9)
+
+
 # --- One form, one attempt --------------------------------------------------------------------
 
 
@@ -404,6 +424,36 @@ def test_an_amount_that_changes_during_the_press_is_not_charged(
     assert attempts(made) == []
 
 
+@pytest.mark.parametrize("change", [
+    {"currency": "usd"}, {"line_items": [line(700)]}, {"amount": 12501},
+])  # fmt: skip
+def test_terms_that_changed_meanwhile_are_shown_and_not_charged(
+    acme: ApiClient, bank: BankTransport, payer: Payer, change: dict[str, Any]
+) -> None:
+    made = opened(acme)
+    form = payer.open(made["url"])
+    changed = acme.post(f"/v1/payment_intents/{made['payment_intent']}", change)
+
+    page = payer.press(form)
+
+    assert (changed.status, page.status) == (200, 409)
+    assert "The shop has changed the amount to" in page.text
+    assert attempts(made) == []
+
+
+def test_a_payment_that_the_shop_confirms_under_the_form_is_charged_once(
+    acme: ApiClient, bank: BankTransport, payer: Payer
+) -> None:
+    made = opened(acme)
+    form = payer.open(made["url"])
+    acme.post(f"/v1/payment_intents/{made['payment_intent']}/confirm", confirmation())
+
+    page = payer.follow(payer.press(form))
+
+    assert "Payment complete" in page.text
+    assert len(attempts(made)) == 1
+
+
 # --- Never on an ended session ----------------------------------------------------------------
 
 
@@ -455,6 +505,19 @@ def test_a_merchant_that_cannot_charge_shows_so(acme: ApiClient, payer: Payer) -
 
     assert [page.status for page in pages] == [503, 503]
     assert CANCEL_URL in pages[0].links
+    assert attempts(made) == []
+
+
+def test_a_shop_without_an_acquirer_shows_so(
+    acme: ApiClient, bank: BankTransport, payer: Payer
+) -> None:
+    made = opened(acme)
+    form = payer.open(made["url"])
+    Route.objects.all().delete()
+
+    pages = [payer.open(made["url"]), payer.press(form)]
+
+    assert [page.status for page in pages] == [503, 503]
     assert attempts(made) == []
 
 

@@ -22,8 +22,8 @@ from tests.stage.kills import (
     PRESSES_BOUNDARIES,
     PROOF_OF_KILLS,
     Installation,
-    three_days_pass,
     until,
+    until_believed,
     until_swept,
 )
 from tests.stage.lengths import length
@@ -127,9 +127,9 @@ def test_what_never_reached_the_bank_is_never_charged_and_the_page_takes_a_card_
     installation.dies_during(partial(installation.press, form))
     until(lambda: acme.payment(made["payment_intent"])["status"] == "processing")
 
-    three_days_pass()
-
-    until(lambda: acme.payment(made["payment_intent"])["status"] == "requires_payment_method")
+    until_believed(
+        lambda: acme.payment(made["payment_intent"])["status"] == "requires_payment_method"
+    )
     assert bank_books.orders() == []
     page = Payer().open(made["url"])
     assert (page.status, session(acme, made["id"])["tries"]) == (203, 0)

@@ -8,6 +8,7 @@ from django.conf import settings as service
 from django.db import connection
 
 from core import clock
+from payments.checkout import paying
 from payments.checkout.models import CheckoutSession
 from payments.intents.models import Attempt, PaymentIntent
 from tests.stage.audited import assert_audit_is_clean
@@ -132,6 +133,30 @@ def test_the_answer_for_another_payment_charges_neither(
     assert charges(made) == charges(other) == 0
     assert "Payment complete" in come_back(payer, own).text
     assert (charges(made), charges(other)) == (1, 0)
+
+
+@in_one_transaction
+@pytest.mark.parametrize("is_paid", [False, True])
+@pytest.mark.parametrize("answer", ["succeeded", "requires_payment_method", None])
+def test_what_a_press_returns_leads_on_and_what_is_stored_decides(
+    acme: ApiClient, bank: BankTransport, payer: Payer, monkeypatch: pytest.MonkeyPatch,
+    is_paid: bool, answer: str | None,
+) -> None:  # fmt: skip
+    made = opened(acme, success_url=SUCCESS_URL)
+    form, pay = payer.open(made["url"]), paying.pay
+
+    def stale(*of: Any) -> PaymentIntent | None:
+        if is_paid:
+            pay(*of)
+        return PaymentIntent(status=answer) if answer else None
+
+    monkeypatch.setattr(paying, "pay", stale)
+
+    page = payer.follow(payer.press(form))
+
+    assert charges(made) == int(is_paid)
+    assert page.status == (200 if is_paid else 203)
+    assert ("Refresh" in page.headers) == is_paid
 
 
 # --- Keys, Redis, database ------------------------------------------------------------------------

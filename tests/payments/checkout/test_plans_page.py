@@ -6,9 +6,11 @@ from typing import Any
 import pytest
 
 from core import clock
+from payments.charging import confirmation
 from payments.checkout.models import CheckoutSession
 from payments.checkout.tasks import destroy_held_cards
-from payments.intents.models import Attempt
+from payments.intents.models import Attempt, PaymentIntent
+from testbank import behaviours
 from tests.stage.bank_transport import BankTransport
 from tests.stage.checkouts import opened, session
 from tests.stage.client import ApiClient
@@ -23,6 +25,13 @@ pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 @pytest.fixture
 def payer() -> Payer:
     return Payer()
+
+
+@pytest.fixture
+def declining(monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return the number of a card that may pay in parts, and that its bank declines."""
+    monkeypatch.setitem(behaviours.CARDS, AXESS, behaviours.INSUFFICIENT_FUNDS)
+    return AXESS
 
 
 @pytest.fixture(autouse=True)
@@ -116,6 +125,82 @@ def test_an_amount_that_changed_between_the_steps_is_not_charged(
     assert Attempt.objects.count() == 0
 
 
+def update(acme: ApiClient, made: Any, **changes: Any) -> None:
+    answer = acme.post(f"/v1/payment_intents/{made['payment_intent']}", changes)
+    assert answer.status == 200, answer.body
+
+
+@pytest.mark.parametrize(("shown", "changed", "number"), [
+    (1, 2, BONUS), (2, 1, GOOD_CARD), (1, 3, BONUS),
+])  # fmt: skip
+def test_a_count_that_changed_under_an_open_form_is_not_charged(
+    acme: ApiClient, bank: BankTransport, payer: Payer, shown: int, changed: int, number: str
+) -> None:
+    agree(acme.merchant, plan(2), plan(3))
+    made = opened(acme)
+    update(acme, made, installments=shown)
+    form = payer.open(made["url"])
+    update(acme, made, installments=changed)
+
+    refused = payer.press(form, number=number)
+
+    assert refused.status == 409, refused.text
+    assert (
+        "The number or the price of the installments has changed. Nothing was charged."
+        in refused.text
+    )
+    assert Attempt.objects.count() == 0
+    assert ("agreed on" in refused.text) == (changed > 1)
+    assert "Payment complete" in payer.follow(payer.press(refused, number=number)).text
+    assert Attempt.objects.get().installments == changed
+
+
+def test_a_count_that_changes_during_the_press_is_not_charged(
+    acme: ApiClient, bank: BankTransport, payer: Payer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, confirm = opened(acme), confirmation.confirm
+
+    def confirmed(*of: Any, **press: Any) -> Any:
+        monkeypatch.undo()
+        update(acme, made, installments=2)
+        return confirm(*of, **press)
+
+    form = payer.open(made["url"])
+    monkeypatch.setattr(confirmation, "confirm", confirmed)
+
+    refused = payer.press(form, number=GOOD_CARD)
+
+    assert (refused.status, Attempt.objects.count(), bank.seen) == (409, 0, [])
+    assert PaymentIntent.objects.get().installments == 2
+
+
+def test_a_count_that_changed_between_the_steps_is_not_charged(
+    acme: ApiClient, bank: BankTransport, payer: Payer
+) -> None:
+    made = opened(acme)
+    page = chosen(payer, made)
+    update(acme, made, installments=2)
+
+    refused = payer.press(page, installments="3")
+
+    assert refused.status == 409
+    assert Attempt.objects.count() == 0
+
+
+def test_a_count_that_was_chosen_in_another_tab_is_not_charged_in_this_one(
+    acme: ApiClient, bank: BankTransport, payer: Payer, declining: str
+) -> None:
+    made = opened(acme)
+    form, other = payer.open(made["url"]), payer.open(made["url"])
+    payer.press(payer.press(other, number=declining), installments="2")
+    assert Attempt.objects.get().status == "failed"
+
+    refused = payer.press(form, number=GOOD_CARD)
+
+    assert refused.status == 409
+    assert Attempt.objects.count() == 1
+
+
 @pytest.mark.parametrize(("number", "said"), [
     (SILENT_CARD, "Please do not pay again."), (DECLINED_CARD, "did not accept this payment."),
     (GOOD_CARD, "Payment complete"),
@@ -166,6 +251,49 @@ def test_a_payment_with_a_count_keeps_it(
     assert page.source.count('type="radio"') == 1
     assert "Payment complete" in paid.text
     assert Attempt.objects.get().installments == 3
+
+
+def test_a_payers_own_choice_that_was_declined_binds_no_other_card(
+    acme: ApiClient, bank: BankTransport, payer: Payer, declining: str
+) -> None:
+    made = opened(acme)
+    plans = payer.press(payer.open(made["url"]), number=declining)
+    declined = payer.follow(payer.press(plans, installments="3"))
+    assert PaymentIntent.objects.get().installments == 3
+
+    assert "The shop has agreed" not in declined.text
+    paid = payer.follow(payer.press(declined, number=GOOD_CARD))
+
+    assert "Payment complete" in paid.text
+    assert [one.installments for one in Attempt.objects.order_by("created_at")] == [3, 1]
+
+
+def test_a_payer_chooses_anew_after_a_decline(
+    acme: ApiClient, bank: BankTransport, payer: Payer, declining: str
+) -> None:
+    made = opened(acme)
+    plans = payer.press(payer.open(made["url"]), number=declining)
+    declined = payer.follow(payer.press(plans, installments="3"))
+
+    page = payer.press(declined, number=BONUS)
+
+    assert page.source.count('type="radio"') == 4
+    assert "Payment complete" in payer.follow(payer.press(page, installments="6")).text
+    assert [one.installments for one in Attempt.objects.order_by("created_at")] == [3, 6]
+
+
+def test_a_count_of_the_shop_binds_after_a_decline_too(
+    acme: ApiClient, bank: BankTransport, payer: Payer, declining: str
+) -> None:
+    made = opened(acme)
+    update(acme, made, installments=2)
+    declined = payer.follow(payer.press(payer.open(made["url"]), number=declining))
+
+    refused = payer.press(declined, number=GOOD_CARD)
+
+    assert "The shop has agreed on 2 installments" in declined.text
+    assert refused.status == 400
+    assert Attempt.objects.count() == 1
 
 
 def test_a_held_card_that_nobody_uses_is_destroyed_in_a_quarter_of_an_hour(

@@ -70,7 +70,7 @@ def test_a_try_that_is_counted_after_the_bank_is_not_counted_if_the_process_dies
         pay(session, choice)
         raise RuntimeError("the process died before it counted")
 
-    monkeypatch.setattr(held_cards, "use", lambda rows, _token: rows.exists())
+    monkeypatch.setattr(held_cards, "use", lambda rows, _token, **_chosen: rows.exists())
     monkeypatch.setattr(paying, "pay", counted_late)
     for _ in range(8):
         Payer().press(Payer().open(made["url"]), number=DECLINED_CARD)

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 from django.conf import settings as service
 
-from payments.checkout import paying
+from core import context
+from payments.checkout import expiry, paying
 from payments.checkout.models import CheckoutSession
+from payments.checkout.states import ExpirationReason
 from payments.intents.models import Attempt, PaymentIntent
 from tests.stage.audited import assert_audit_is_clean
 from tests.stage.bank_transport import BankTransport
@@ -26,8 +28,8 @@ ROUNDS = length(short=3, full=20)
 of_races = pytest.mark.proof(part="races")
 
 
-def charged() -> list[Attempt]:
-    return list(Attempt.objects.filter(status="succeeded"))
+def charged(**of: Any) -> list[Attempt]:
+    return list(Attempt.objects.filter(status="succeeded", **of))
 
 
 def together(calls: list[Callable[[], Any]]) -> list[Any]:
@@ -45,7 +47,7 @@ def assert_whole(acme: ApiClient, made: Any) -> None:
     payment = PaymentIntent.objects.get(id=made["payment_intent"])
     is_paid = payment.status == "succeeded"
     assert (now["status"] == "complete") == is_paid
-    assert len(charged()) == int(is_paid)
+    assert len(charged(intent=payment)) == int(is_paid)
     assert len(ends(acme, made["id"])) == int(now["status"] != "open")
     assert_audit_is_clean()
 
@@ -130,6 +132,51 @@ def test_a_press_meets_the_merchants_request(
         assert [one.amount for one in own] in ([], [12500])
     tried(ROUNDS, f"presses that met {against}")
     assert_audit_is_clean()
+
+
+def run_out(made: Any, *, looks: int = 0) -> bool:
+    """End a session as the job does once its time is over, after so many looks at its page."""
+    for _ in range(looks):
+        Payer().open(made["url"])
+    with context.work():
+        return expiry._run_out(made["id"], ExpirationReason.TIME)
+
+
+@of_races
+def test_a_press_meets_the_job_that_ends_sessions(acme: ApiClient, bank: BankTransport) -> None:
+    ended: Counter[str] = Counter()
+    for turn in range(ROUNDS):
+        made = opened(acme)
+        form = Payer().open(made["url"])
+
+        # A press needs longer to its lock than the job does.
+        together([*presses([form]), lambda made=made, turn=turn: run_out(made, looks=turn % 5)])
+
+        assert_whole(acme, made)
+        own = Attempt.objects.filter(intent=made["payment_intent"])
+        now = session(acme, made["id"])
+        assert [one.amount for one in own] == [12500] * (now["status"] == "complete")
+        assert now["expiration_reason"] in (None, "time")
+        ended[now["status"]] += 1
+    tried(ROUNDS, f"presses that met the job: {dict(ended)}")
+    assert set(ended) <= {"complete", "expired"}
+
+
+@pytest.mark.parametrize("is_known_busy", [True, False])
+def test_the_job_cuts_no_press_off_while_the_bank_is_asked(
+    acme: ApiClient, bank: BankTransport, monkeypatch: pytest.MonkeyPatch, is_known_busy: bool
+) -> None:
+    if not is_known_busy:  # The planted fault.
+        monkeypatch.setattr(expiry.ending, "is_busy", lambda _session: False)
+    made, looked = opened(acme), []
+    form = Payer().open(made["url"])
+    bank.meanwhile = lambda: looked or looked.append(run_out(made))
+
+    Payer().press(form)
+
+    ended = (session(acme, made["id"])["status"], len(charged()))
+    assert looked == [not is_known_busy]
+    assert (ended == ("complete", 1)) == is_known_busy, ended
 
 
 def test_without_the_look_at_the_amount_another_one_is_charged(

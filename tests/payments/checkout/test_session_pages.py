@@ -6,16 +6,19 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils.html import escape
 
 from merchants.models import Merchant
 from tests.stage.bank_transport import BankTransport
 from tests.stage.books import row_counts
 from tests.stage.checkouts import SESSIONS, opened
 from tests.stage.client import ApiClient
-from tests.stage.factories import confirmation, payment
+from tests.stage.factories import confirmation, line, payment
+from tests.stage.lengths import length, tried
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
+LOOKS = length(short=20, full=1000)
 CANCEL_URL = "https://acme.example/cart/{CHECKOUT_SESSION_ID}"
 
 
@@ -80,17 +83,34 @@ def test_a_wrong_secret_is_refused_before_the_database_is_asked(
     assert client.get(path).status_code == 203
 
 
+@pytest.mark.proof(part="fuzz")
 def test_looks_change_nothing(acme: ApiClient, client: Client) -> None:
     path = path_of(opened(acme)["url"])
     before = row_counts()
 
-    statuses = [client.get(path).status_code for _ in range(20)]
+    statuses = [client.get(path).status_code for _ in range(LOOKS)]
     statuses += [client.head(path).status_code]
 
     assert set(statuses) == {203}
+    tried(LOOKS, "looks at a page")
     assert row_counts() == before
     assert [getattr(client, method)(path).status_code for method in ("put", "options")] == [405] * 2
     assert client.post(f"{path}/card").status_code == client.post(f"{path}/back").status_code == 405
+
+
+@pytest.mark.parametrize("text", ["<script>alert(1)</script>", "\u202eevil\u2066", "W" * 1000])
+def test_a_description_and_a_lines_name_are_shown_as_text(
+    acme: ApiClient, client: Client, text: str
+) -> None:
+    lines = {"amount": None, "line_items": [line(5, name=text[:500])]}
+    made = opened(acme, payment_intent_data={"description": text}, **lines)
+
+    page = client.get(path_of(made["url"]))
+
+    shown = page.content.decode()
+    assert page.status_code == 203
+    assert "<script" not in shown
+    assert shown.count(escape(text[:500])) >= 2
 
 
 def test_a_shops_name_is_shown_as_text(acme: ApiClient, client: Client) -> None:

@@ -83,6 +83,12 @@ OF_THE_REST: list[tuple[dict[str, Any], tuple[str, str | None]]] = [
 CARD = "4242 4242 4242 4242"
 
 
+def named_line(**product: str) -> dict[str, Any]:
+    """A line of Stripe's form, with a product of its own."""
+    made = priced_line()
+    return {**made, "price_data": {**made["price_data"], "product_data": product}}
+
+
 def stored() -> tuple[int, int]:
     return CheckoutSession.objects.count(), PaymentIntent.objects.count()
 
@@ -156,6 +162,13 @@ def test_the_sessions_id_may_stand_behind_the_host(acme: ApiClient, rest: str) -
     {"payment_intent_data": {"description": CARD}}, {"billing_details": {"name": CARD}},
     {"billing_details": {"address": {"line1": CARD}}},
     {"success_url": "https://acme.example/4242424242424242"},
+    {"cancel_url": "https://acme.example/?n=4242424242424242"},
+    {"customer_email": "4242424242424242@acme.example"},
+    {"payment_intent_data": {"metadata": {"a": CARD}}}, {"metadata": {CARD: "a"}},
+    {"billing_details": {"address": {"city": CARD}}},
+    {"amount": None, "line_items": [line(5, name=CARD)]},
+    {"amount": None, "line_items": [named_line(name=CARD)]},
+    {"amount": None, "line_items": [named_line(name="Tea", description=CARD)]},
 ])  # fmt: skip
 def test_a_card_number_in_any_text_is_refused(acme: ApiClient, number_in: dict[str, Any]) -> None:
     answer = acme.post(SESSIONS, of_amount(**number_in))
@@ -199,6 +212,12 @@ def test_a_payment_that_waits_for_no_card_is_refused(acme: ApiClient, bank: Any)
         answer = over(acme, payment_id)
         assert answer.refusal == (400, "payment_intent_unexpected_state", None)
         assert answer.error["payment_intent"]["id"] == payment_id
+
+
+def test_an_unknown_payment_is_refused(acme: ApiClient) -> None:
+    for unknown in ("pi_unknown", "", "cs_1", "pi_\x00"):
+        answer = over(acme, unknown)
+        assert (answer.status in (400, 404), stored()) == (True, (0, 0)), answer.body
 
 
 def test_a_payment_keeps_its_customer(acme: ApiClient) -> None:

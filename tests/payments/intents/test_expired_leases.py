@@ -73,7 +73,7 @@ def retry(shop: ApiClient, path: str, body: dict[str, Any]) -> Answer:
     return shop.twin().post(path, body, idempotency_key="k")
 
 
-@pytest.mark.at_the_sandbox("nothing is sent again to the old bank")
+@pytest.mark.at_the_sandbox("nothing is sent again to other banks")
 def test_a_payment_that_its_retry_has_sent_is_not_charged_again(
     acme: ApiClient, bank: BankTransport, asleep: Callable[..., None]
 ) -> None:
@@ -90,7 +90,7 @@ def test_a_payment_that_its_retry_has_sent_is_not_charged_again(
 
 
 @pytest.mark.parametrize(("action", "end"), [("capture", "succeeded"), ("cancel", "canceled")])
-@pytest.mark.at_the_sandbox("nothing is sent again to the old bank")
+@pytest.mark.at_the_sandbox("nothing is sent again to other banks")
 def test_what_its_retry_has_asked_of_the_bank_is_neither_forgotten_nor_undone(
     action: str, end: str, acme: ApiClient, bank: BankTransport, asleep: Callable[..., None]
 ) -> None:
@@ -135,7 +135,7 @@ def test_a_retry_that_finds_no_record_sends_nothing_for_what_has_ended_since(
     assert len(bank_books.orders()) == 0
 
 
-@pytest.mark.at_the_sandbox("no call begins at the old bank")
+@pytest.mark.at_the_sandbox("no call begins at other banks")
 def test_the_code_of_one_card_is_not_held_for_another(
     acme: ApiClient, bank: BankTransport, road: Road
 ) -> None:
@@ -290,7 +290,7 @@ def test_who_held_a_lease_before_does_not_give_it_back_for_the_next(
     assert Attempt.objects.get().lease_until == theirs.lease_until
 
 
-@pytest.mark.at_the_sandbox("nothing is sent again to the old bank")
+@pytest.mark.at_the_sandbox("nothing is sent again to other banks")
 def test_the_sweeper_does_not_wait_for_the_key_of_a_retry(
     acme: ApiClient, bank: BankTransport, road: Road
 ) -> None:

@@ -98,7 +98,7 @@ def test_the_browser_that_presses_gets_the_form_for_the_gate(paid: Answer) -> No
     page = Browser(paid).go()
 
     attempt = Attempt.objects.get()
-    assert page.status == 200
+    assert page.status == 203
     assert (page.form.action, page.form.method) == (GATE, "post")
     assert page.form.fields == {
         "oid": attempt.acquirer_reference,
@@ -190,7 +190,7 @@ def test_of_two_browsers_at_once_one_gets_the_card(acme: ApiClient) -> None:
 
     pages = together([browser.press for browser in browsers])
 
-    assert sorted(page.status for page in pages) == [200, 403]
+    assert sorted(page.status for page in pages) == [203, 403]
 
 
 # --- For how long -----------------------------------------------------------------------------

@@ -16,8 +16,8 @@ from tests.stage.kills import (
     PROOF_OF_KILLS,
     Installation,
     retried,
-    three_days_pass,
     until,
+    until_believed,
     until_swept,
 )
 from tests.stage.lengths import length
@@ -99,9 +99,7 @@ def test_what_never_reached_the_bank_is_never_charged_without_a_retry(
     installation.dies_during(lambda: installation.pay(acme))
     until(lambda: status() == "processing")
 
-    three_days_pass()
-
-    until(lambda: status() == "requires_payment_method")
+    until_believed(lambda: status() == "requires_payment_method")
     assert len(bank_books.orders()) == captured_by_bank(acme) == acme.pending() == 0
     assert_audit_is_clean()
 

@@ -14,8 +14,8 @@ from tests.stage.kills import (
     PROOF_OF_KILLS,
     Installation,
     retried,
-    three_days_pass,
     until,
+    until_believed,
     until_swept,
 )
 from tests.stage.lengths import one_of_all
@@ -117,9 +117,7 @@ def test_what_the_bank_was_never_asked_for_is_not_done_without_a_retry(
     installation.dies_during(partial(installation.ask, acme, payment_id, operation))
     until(lambda: status(payment_id) == "processing")
 
-    three_days_pass()
-
-    until(lambda: status(payment_id) == "requires_capture")
+    until_believed(lambda: status(payment_id) == "requires_capture")
     assert_ended(payment_id, NOT_DONE, "processing")
     again = acme.post(f"/v1/payment_intents/{payment_id}/{operation}")
     assert again["status"] == OPERATIONS[operation].status

@@ -15,8 +15,8 @@ from tests.stage.kills import (
     PROOF_OF_KILLS,
     Call,
     Installation,
-    three_days_pass,
     until,
+    until_believed,
     until_swept,
 )
 from tests.stage.lengths import length
@@ -102,9 +102,7 @@ def test_what_never_reached_the_bank_is_never_charged(
     installation.start_sweeper()
     until(lambda: status() == "processing")
 
-    three_days_pass()
-
-    until(lambda: status() == "requires_payment_method")
+    until_believed(lambda: status() == "requires_payment_method")
     assert len(bank_books.orders()) == assert_charged_at_most_once(paid["id"]) == 0
     told = assert_one_event_per_change(paid["id"])
     assert told == [*UNTIL_THEN, "processing", "requires_payment_method"]

@@ -38,7 +38,8 @@ pytestmark = [
     pytest.mark.django_db(databases=["default", "bank"]),
 ]
 
-AT_THE_SANDBOX = pytest.mark.at_the_sandbox("the old bank's day has no end")
+AT_THE_SANDBOX = pytest.mark.at_the_sandbox("its adapter is changed, or brings a dispute")
+BY_A_STATEMENT = pytest.mark.at_the_sandbox("the merchant's books have no refund of a late charge")
 
 
 @pytest.fixture(autouse=True)
@@ -133,7 +134,7 @@ def assert_given_back() -> None:
     assert (attempt.captured_minor, attempt.intent.captured_minor) == (0, 0)
 
 
-@AT_THE_SANDBOX
+@BY_A_STATEMENT
 def test_what_can_be_voided_no_more_is_refunded(acme: ApiClient, canceled: str) -> None:
     reversal = charged_of_yesterday()
 
@@ -153,7 +154,7 @@ def found_settled() -> None:
 
 
 @pytest.mark.every_case("the states of money and of banks' answers")
-@AT_THE_SANDBOX
+@BY_A_STATEMENT
 @pytest.mark.parametrize("fault", ["lost", "cut_after", "garble", "cut_before"])
 def test_its_refund_goes_back_once_whatever_is_lost(
     fault: str, canceled: str, bank: BankTransport
@@ -169,7 +170,7 @@ def test_its_refund_goes_back_once_whatever_is_lost(
     assert_given_back()
 
 
-@AT_THE_SANDBOX
+@pytest.mark.not_at_garanti("the void asks for the number of the payment first")
 def test_a_void_that_was_done_before_midnight_stays_one(canceled: str, bank: BankTransport) -> None:
     begin_at_noon()
     the_bank_charges_after_all()

@@ -76,6 +76,7 @@ def test_what_is_over_keeps_its_description_changeable(walk: Walk) -> None:
     assert walk.update(description="Tea").answered.status == 200
 
 
+@pytest.mark.not_at_garanti("its histories show a day later that a hold has lapsed")
 def test_what_lapsed_before_we_heard_of_it_was_not_declined(walk: Walk) -> None:
     walk.cut_off("cut_after").pay(**MANUAL)
     walk.sweep(10).reach_again().sweep(WEEK + 60)

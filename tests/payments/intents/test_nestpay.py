@@ -18,8 +18,9 @@ from tests.stage.bank_days import begin_at_noon, end_the_day
 from tests.stage.books import captured_by_bank
 from tests.stage.client import ApiClient
 from tests.stage.factories import GOOD_CARD
-from tests.stage.nestpay.way import NestPayWay, nestpay_behind
+from tests.stage.nestpay.way import nestpay_behind
 from tests.stage.plans import BONUS, agree, plan
+from tests.stage.protocol_way import ProtocolWay
 from tests.stage.refund_books import GivenBack, given_back
 from tests.stage.sweeper import sweep_after
 from tests.stage.threeds import authenticate, challenged, decide
@@ -31,7 +32,7 @@ AN_HOUR = 3600
 
 
 @pytest.fixture(params=[FIRST, SECOND], ids=["first", "second"])
-def bank(db: None, request: pytest.FixtureRequest) -> Iterator[NestPayWay]:
+def bank(db: None, request: pytest.FixtureRequest) -> Iterator[ProtocolWay]:
     account: NestpayTerminal = request.param
     with nestpay_behind(account) as way:
         begin_at_noon()
@@ -44,7 +45,7 @@ def operations(attempt_id: str) -> list[tuple[str, str, str | None]]:
     return list(rows.values_list("operation", "answer", "bank_code"))
 
 
-def test_a_sale_is_taken_and_voided_whole_on_its_day(acme: ApiClient, bank: NestPayWay) -> None:
+def test_a_sale_is_taken_and_voided_whole_on_its_day(acme: ApiClient, bank: ProtocolWay) -> None:
     paid = acme.pay()
     assert (paid["status"], captured_by_bank(acme)) == ("succeeded", 12500)
 
@@ -56,7 +57,7 @@ def test_a_sale_is_taken_and_voided_whole_on_its_day(acme: ApiClient, bank: Nest
 
 
 def test_a_part_waits_for_the_end_of_the_day_and_the_rest_for_its_turn(
-    acme: ApiClient, bank: NestPayWay
+    acme: ApiClient, bank: ProtocolWay
 ) -> None:
     paid = acme.pay()
     part = acme.refund(paid["id"], 4000)
@@ -74,7 +75,7 @@ def test_a_part_waits_for_the_end_of_the_day_and_the_rest_for_its_turn(
 
 
 def test_a_pre_authorisation_is_captured_in_part_and_refunded(
-    acme: ApiClient, bank: NestPayWay
+    acme: ApiClient, bank: ProtocolWay
 ) -> None:
     held = acme.pay(capture_method="manual")
     taken = acme.post(f"/v1/payment_intents/{held['id']}/capture", {"amount_to_capture": 5000})
@@ -87,7 +88,7 @@ def test_a_pre_authorisation_is_captured_in_part_and_refunded(
     assert_audit_is_clean()
 
 
-def test_a_pre_authorisation_is_released(acme: ApiClient, bank: NestPayWay) -> None:
+def test_a_pre_authorisation_is_released(acme: ApiClient, bank: ProtocolWay) -> None:
     held = acme.pay(capture_method="manual")
 
     released = acme.post(f"/v1/payment_intents/{held['id']}/cancel")
@@ -96,7 +97,7 @@ def test_a_pre_authorisation_is_released(acme: ApiClient, bank: NestPayWay) -> N
     assert_audit_is_clean()
 
 
-def test_a_decline_is_the_issuers(acme: ApiClient, bank: NestPayWay) -> None:
+def test_a_decline_is_the_issuers(acme: ApiClient, bank: ProtocolWay) -> None:
     failed = acme.pay(DECLINED)
 
     assert failed["status"] == "requires_payment_method"
@@ -107,7 +108,7 @@ def test_a_decline_is_the_issuers(acme: ApiClient, bank: NestPayWay) -> None:
 
 @pytest.mark.parametrize("fault", ["cut_after", "delay", "garble"])
 def test_a_charge_without_an_answer_is_found_in_the_history(
-    fault: str, acme: ApiClient, bank: NestPayWay
+    fault: str, acme: ApiClient, bank: ProtocolWay
 ) -> None:
     bank.fault = fault
     assert acme.pay()["status"] == "processing"
@@ -122,7 +123,7 @@ def test_a_charge_without_an_answer_is_found_in_the_history(
     assert_audit_is_clean()
 
 
-def test_a_silent_bank_that_charged_is_asked(acme: ApiClient, bank: NestPayWay) -> None:
+def test_a_silent_bank_that_charged_is_asked(acme: ApiClient, bank: ProtocolWay) -> None:
     paid = acme.pay(CHARGED_SILENTLY)
     assert paid["status"] == "processing"
 
@@ -132,7 +133,9 @@ def test_a_silent_bank_that_charged_is_asked(acme: ApiClient, bank: NestPayWay) 
     assert_audit_is_clean()
 
 
-def test_a_refund_without_an_answer_is_found_by_its_line(acme: ApiClient, bank: NestPayWay) -> None:
+def test_a_refund_without_an_answer_is_found_by_its_line(
+    acme: ApiClient, bank: ProtocolWay
+) -> None:
     paid = acme.pay()
     end_the_day()
     known = acme.refund(paid["id"], 4000)
@@ -151,7 +154,7 @@ def test_a_refund_without_an_answer_is_found_by_its_line(acme: ApiClient, bank: 
 
 
 def test_a_void_after_the_banks_day_becomes_a_refund_and_both_answers_are_kept(
-    acme: ApiClient, bank: NestPayWay, monkeypatch: pytest.MonkeyPatch
+    acme: ApiClient, bank: ProtocolWay, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     paid = acme.pay()
     # The bank closes its day earlier than the adapter believes.
@@ -168,7 +171,7 @@ def test_a_void_after_the_banks_day_becomes_a_refund_and_both_answers_are_kept(
     assert_audit_is_clean()
 
 
-def test_installments_are_split_by_the_issuer(acme: ApiClient, bank: NestPayWay) -> None:
+def test_installments_are_split_by_the_issuer(acme: ApiClient, bank: ProtocolWay) -> None:
     agree(acme.merchant, plan(3, 500, program="bonus"))
     paid = acme.pay(BONUS, amount=12_000, installments=3)
 
@@ -179,7 +182,7 @@ def test_installments_are_split_by_the_issuer(acme: ApiClient, bank: NestPayWay)
 
 @pytest.mark.parametrize("capture_method", ["automatic", "manual"])
 def test_a_payer_authenticates_and_the_card_is_charged_by_the_proof(
-    capture_method: str, acme: ApiClient, bank: NestPayWay
+    capture_method: str, acme: ApiClient, bank: ProtocolWay
 ) -> None:
     asked = challenged(acme, capture_method=capture_method)
 
@@ -199,7 +202,7 @@ def test_a_payer_authenticates_and_the_card_is_charged_by_the_proof(
 
 @pytest.mark.parametrize("button", ["Reject", "Cancel"])
 def test_a_payer_who_does_not_authenticate_is_not_charged(
-    button: str, acme: ApiClient, bank: NestPayWay
+    button: str, acme: ApiClient, bank: ProtocolWay
 ) -> None:
     asked = challenged(acme)
 
@@ -212,7 +215,7 @@ def test_a_payer_who_does_not_authenticate_is_not_charged(
 
 
 def test_a_bank_that_charges_by_itself_is_asked_after_the_return(
-    acme: ApiClient, bank: NestPayWay
+    acme: ApiClient, bank: ProtocolWay
 ) -> None:
     use_model_3d_pay()
     asked = challenged(acme)
@@ -226,7 +229,7 @@ def test_a_bank_that_charges_by_itself_is_asked_after_the_return(
 
 
 def test_a_payer_who_was_charged_and_never_came_back_has_paid(
-    acme: ApiClient, bank: NestPayWay
+    acme: ApiClient, bank: ProtocolWay
 ) -> None:
     use_model_3d_pay()
     asked = challenged(acme)
@@ -245,7 +248,7 @@ def use_model_3d_pay() -> None:
     terminals.replace(terminal, values)
 
 
-def test_wrong_credentials_charge_nothing_and_are_named(acme: ApiClient, bank: NestPayWay) -> None:
+def test_wrong_credentials_charge_nothing_and_are_named(acme: ApiClient, bank: ProtocolWay) -> None:
     terminal = Terminal.objects.get(kind="nestpay")
     assert terminals.problem_of(terminal) is None
     values = {**terminals.credentials_of(terminal), "password": "another"}

@@ -33,8 +33,8 @@ DECLINED = [
     ("4129111111111111", "card_declined", "do_not_honor", "05", None),
     ("4100000000000019", "fraud_blocked", "fraudulent", "34", "do_not_try_again"),
 ]
-# The old bank tells its code and no risk.
-AT_THE_OLD_BANK = {"fraud_blocked": "card_declined"}
+# Other banks tell their code and no risk.
+AT_OTHER_BANKS = {"fraud_blocked": "card_declined"}
 DEBIT = ["4766620000000001", "9792020000000001"]
 CANNOT_START = "4151111111111112"
 SOFT_DECLINED = [
@@ -89,7 +89,7 @@ def test_a_declined_card_says_why_and_is_not_charged(
     assert error.pop("message")
     assert error == {
         "type": "card_error",
-        "code": code if bank.repeats else AT_THE_OLD_BANK.get(code, code),
+        "code": code if bank.repeats else AT_OTHER_BANKS.get(code, code),
         "decline_code": decline_code,
         "reason": decline_code,
         "attempt": answer["latest_attempt"],
@@ -109,7 +109,7 @@ def test_the_payer_does_not_learn_that_a_card_is_known_as_stolen(
     assert len(messages) == 1
 
 
-@pytest.mark.at_the_sandbox("the old bank tells no risk")
+@pytest.mark.at_the_sandbox("other banks tell no risk")
 def test_a_blocked_card_shows_the_fraud_verdict(acme: ApiClient, bank: BankTransport) -> None:
     fraud = acme.pay("4100000000000019")["fraud"]
 

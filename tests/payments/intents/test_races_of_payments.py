@@ -3,7 +3,7 @@
 One round of each race is in every run, some of the dearest in the gate, many in the proof.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import pytest
 from django.db import transaction
@@ -48,6 +48,9 @@ def _sweepers_ask_where_they_are() -> Iterator[None]:
         yield
 
 
+AT_THE_SEVENTH_DAY = {name for name in RACES if name.endswith("_and_the_seventh_day")}
+
+
 def assert_all_books_agree() -> None:
     sweep()
     assert_audit_is_clean()
@@ -70,9 +73,18 @@ def test_many_rounds(race: str, acme: ApiClient, bank: BankTransport) -> None:
 
 
 def test_one_round_of_each(acme: ApiClient, bank: BankTransport) -> None:
-    for race in RACES.values():
-        [how] = run(race, acme, bank, rounds=1)
-        print(f"{race.name}: {how}")  # noqa: T201
+    one_round_of(RACES.keys() - AT_THE_SEVENTH_DAY, acme, bank)
+
+
+@pytest.mark.not_at_garanti("its histories show a day later that a hold has lapsed")
+def test_one_round_of_each_at_the_seventh_day(acme: ApiClient, bank: BankTransport) -> None:
+    one_round_of(AT_THE_SEVENTH_DAY, acme, bank)
+
+
+def one_round_of(names: Iterable[str], acme: ApiClient, bank: BankTransport) -> None:
+    for name in sorted(names):
+        [how] = run(RACES[name], acme, bank, rounds=1)
+        print(f"{name}: {how}")  # noqa: T201
 
     assert_all_books_agree()
 
@@ -119,7 +131,7 @@ def test_confirmations_without_lock_and_index_are_seen(
 
 @pytest.mark.planted
 @pytest.mark.proof(part="races")
-@pytest.mark.at_the_sandbox("a proof is good once at the old bank")
+@pytest.mark.at_the_sandbox("a proof is good once at other banks")
 def test_an_answer_applied_without_lock_and_index_is_seen(
     acme: ApiClient, bank: BankTransport, monkeypatch: pytest.MonkeyPatch
 ) -> None:

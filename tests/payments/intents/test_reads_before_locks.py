@@ -80,7 +80,9 @@ def changing(patterns: Iterable[URLPattern | URLResolver], start: str = "/") -> 
 LOCK_FIRST = (
     "acquirers.notices.tasks.take_in", "acquirers.transfers.tasks.take_in",
     "ledger.tasks.advance_checkpoints", "ledger.tasks.settle_due", "payouts.tasks.pay_out_daily",
+    "payouts.statements.tasks.close_months",
     "audit.daily.tasks.run_due", "audit.daily.tasks.forget_old", "audit.daily.tasks.digest_days",
+    "merchants.tasks.send_owed_mails",
     "merchants.tasks.write_audit_tallies", "merchants.tasks.watch_unused_accounts",
     "payouts.topups.tasks.tell_bank",
     # It reads the heads, and writes nothing.
@@ -89,6 +91,7 @@ LOCK_FIRST = (
     "payments.checkout.tasks.destroy_held_cards",
     "api.tasks.forget_idempotency_keys", "api.tasks.forget_request_logs",
     "merchants.tasks.forget_sessions", "payments.charging.tasks.destroy_cards",
+    "payments.charging.tasks.count_days",
     # It writes one row for each merchant, by INSERT … ON CONFLICT, and reads none of them.
     "payments.charging.tasks.watch_tested",
     "payments.charging.tasks.watch_cases",

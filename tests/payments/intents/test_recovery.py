@@ -405,7 +405,7 @@ def _crash(*_arguments: object) -> None:
 # --- What a send again proves, and what it does not -------------------------------------------
 
 
-@pytest.mark.at_the_sandbox("nothing is sent again to the old bank")
+@pytest.mark.at_the_sandbox("nothing is sent again to other banks")
 def test_a_send_again_that_does_not_leave_says_nothing_about_the_first(
     acme: ApiClient, bank: BankTransport, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -109,6 +109,7 @@ def test_approved_the_payer_is_charged_and_sent_back(acme: ApiClient, bank: Bank
     assert acme.told(paid["id"]) == ["created", "requires_action", "succeeded"]
 
 
+@pytest.mark.not_at_garanti("its return does not sign the number of the authentication")
 def test_the_attempt_shows_how_the_authentication_went(
     acme: ApiClient, bank: BankTransport
 ) -> None:
@@ -220,7 +221,7 @@ def test_none_is_overruled_by_the_issuer(acme: ApiClient, bank: BankTransport) -
     assert paid["status"] == "requires_action"
 
 
-@pytest.mark.at_the_sandbox("no call begins at the old bank")
+@pytest.mark.at_the_sandbox("no call begins at other banks")
 def test_a_bank_that_cannot_begin_fails_the_payment(acme: ApiClient, bank: BankTransport) -> None:
     paid = acme.pay(CANNOT_START, return_url=RETURN_URL, **three_d_secure("required"))
 
@@ -238,7 +239,7 @@ def test_a_card_may_fail_whatever_the_payer_does(acme: ApiClient, bank: BankTran
 
 
 @pytest.mark.parametrize("fault", ["cut_before", "lost", "cut_after", "delay", "garble"])
-@pytest.mark.at_the_sandbox("no call begins at the old bank")
+@pytest.mark.at_the_sandbox("no call begins at other banks")
 def test_a_bank_that_is_away_cannot_begin(fault: str, acme: ApiClient, bank: BankTransport) -> None:
     bank.fault = fault
 

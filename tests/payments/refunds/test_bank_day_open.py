@@ -135,3 +135,31 @@ def test_a_retry_of_the_request_sends_nothing_again(
     assert again.body == made.body
     assert refunds_asked(bank) == 1
     assert Refund.objects.get().sent_at is None
+
+
+def test_not_yet_at_the_very_second_of_the_days_end_is_tried_after_the_next_one(
+    paid: str, acme: ApiClient, bank: OldBankWay
+) -> None:
+    bank.bank.refund_after(days=2)
+    clock.advance(UNTIL_AFTER_THE_DAY - timedelta(minutes=10))
+
+    made = acme.refund(paid, PART)
+    assert made["pending_reason"] == "bank_day_open"
+    sweep_after(DAY)
+    assert refunds_asked(bank) == 1
+    sweep_after(700)
+
+    assert acme.refunded(made["id"])["status"] == "succeeded"
+    assert given_back(paid) == GivenBack(PART, PART)
+
+
+def test_equal_parts_wait_together_and_each_is_sent_once(
+    paid: str, acme: ApiClient, bank: OldBankWay
+) -> None:
+    made = [acme.refund(paid, PART)["id"] for _ in range(3)]
+
+    clock.advance(UNTIL_AFTER_THE_DAY)
+    sweep_after(30)
+
+    assert [acme.refunded(one)["status"] for one in made] == ["succeeded"] * 3
+    assert given_back(paid) == GivenBack(3 * PART, 3 * PART)

@@ -24,7 +24,7 @@ from payments.refunds import steps, tasks
 from payments.refunds.models import Refund
 from tests.stage import bank_books
 from tests.stage.audited import assert_audit_is_clean
-from tests.stage.bank_days import begin_at_noon, end_the_day
+from tests.stage.bank_days import begin_at_noon, end_the_day, wait_for_refunds
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import REFUNDS, Answer, ApiClient
 from tests.stage.lengths import length, tried
@@ -78,8 +78,9 @@ def sums(*kinds: str) -> int:
 # --- Together never more than was captured ----------------------------------------------------
 
 
-@pytest.mark.not_at_nestpay("one refund of a payment is at that bank at a time")
+@pytest.mark.not_at_real_doors("one refund of a payment is at such a bank at a time")
 @pytest.mark.both_banks
+@pytest.mark.at_the_old_bank
 def test_forty_refunds_at_once_give_back_exactly_what_was_captured(
     paid: str, acme: ApiClient, bank: BankTransport
 ) -> None:
@@ -212,7 +213,9 @@ def _left_of(payment_id: str, kind: str) -> int:
 
 
 @pytest.mark.both_banks
+@pytest.mark.at_the_old_bank
 def test_one_key_at_once_is_one_refund(paid: str, acme: ApiClient, bank: BankTransport) -> None:
+    wait_for_refunds(bank)
     bank.pause_seconds = 0.2
 
     answers = at_once([
@@ -256,6 +259,7 @@ def test_a_refund_meets_a_capture_or_a_cancellation(
 @pytest.mark.proof(part="races")
 @pytest.mark.timeout(900)
 @pytest.mark.both_banks
+@pytest.mark.at_the_old_bank
 def test_a_cancellation_meets_the_sweeper_that_sends(acme: ApiClient, bank: BankTransport) -> None:
     """A refund that was not sent is canceled or sent, and never both."""
     begin_at_noon()
@@ -263,6 +267,7 @@ def test_a_cancellation_meets_the_sweeper_that_sends(acme: ApiClient, bank: Bank
     with team(3) as meet:
         for _ in range(ROUNDS):
             payment_id = acme.pay()["id"]
+            wait_for_refunds(bank)
             bank.fault = "cut_before"
             made = acme.refund(payment_id, 4000)["id"]
             bank.fault = None
@@ -326,6 +331,7 @@ def test_money_comes_for_two_lookers_and_a_cancellation(
 @pytest.mark.proof(part="races")
 @pytest.mark.timeout(900)
 @pytest.mark.both_banks
+@pytest.mark.at_the_old_bank
 def test_sweepers_that_meet_over_a_refund_that_was_lost_send_it_once(
     acme: ApiClient, bank: BankTransport, settings: Any
 ) -> None:
@@ -334,9 +340,11 @@ def test_sweepers_that_meet_over_a_refund_that_was_lost_send_it_once(
     begin_at_noon()
     with team(3) as meet:
         for turn in range(ROUNDS):
-            payment_id = acme.pay()["id"]
+            payment_id, amount = acme.pay()["id"], 4000 if turn % 4 < 2 else None
+            if amount:
+                wait_for_refunds(bank)
             bank.fault = "lost" if turn % 2 else "cut_after"
-            made = acme.refund(payment_id, 4000 if turn % 4 < 2 else None)
+            made = acme.refund(payment_id, amount)
             bank.fault = None
             for _ in range(3):
                 Refund.objects.filter(due_at__isnull=False).update(due_at="2026-01-01T00:00:00Z")

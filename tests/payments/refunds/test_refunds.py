@@ -5,7 +5,12 @@ from datetime import timedelta
 import pytest
 
 from payments.refunds.models import Refund
-from tests.stage.bank_days import begin_at_noon, end_the_day, end_the_day_nearly
+from tests.stage.bank_days import (
+    begin_at_noon,
+    end_the_day,
+    end_the_day_nearly,
+    wait_for_refunds,
+)
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.refund_books import GivenBack, given_back
@@ -25,18 +30,14 @@ FIELDS = [
 ]  # fmt: skip
 
 
-# NestPay's bank refunds only what was captured on a day before.
-refunds_at_once = pytest.mark.not_at_nestpay("it refunds nothing on the day of the capture")
-
-
 @pytest.fixture(autouse=True)
 def _a_day_has_hours_left(bank: BankTransport) -> None:
     begin_at_noon()
 
 
-@refunds_at_once
 def test_a_part_and_then_the_rest_go_back(acme: ApiClient, bank: BankTransport) -> None:
     payment_id = acme.pay()["id"]
+    wait_for_refunds(bank)
 
     part, rest = acme.refund(payment_id, 4000), acme.refund(payment_id)
 
@@ -50,9 +51,9 @@ def test_a_part_and_then_the_rest_go_back(acme: ApiClient, bank: BankTransport) 
     assert given_back(payment_id) == GivenBack(12500, 12500)
 
 
-@refunds_at_once
 def test_a_refund_shows_its_fields_in_their_order(acme: ApiClient, bank: BankTransport) -> None:
     paid = acme.pay()
+    wait_for_refunds(bank)
 
     made = acme.refund(
         paid["id"], 1, reason="duplicate", description="Tea", metadata={"order": "7"}
@@ -68,11 +69,13 @@ def test_a_refund_shows_its_fields_in_their_order(acme: ApiClient, bank: BankTra
     assert acme.refunded(made["id"]).body == made.body
 
 
-@refunds_at_once
 def test_its_events_are_created_as_pending_and_then_succeeded(
     acme: ApiClient, bank: BankTransport
 ) -> None:
-    made = acme.refund(acme.pay()["id"], 4000)
+    payment_id = acme.pay()["id"]
+    wait_for_refunds(bank)
+
+    made = acme.refund(payment_id, 4000)
 
     created, succeeded = acme.events_of(made["id"])
     assert (created["type"], created["sequence"]) == ("refund.created", 1)
@@ -107,6 +110,7 @@ def test_the_whole_of_today_is_voided(acme: ApiClient, bank: BankTransport) -> N
     assert given_back(payment_id) == GivenBack(12500, 12500)
 
 
+@pytest.mark.gate_at_doors("each bank says in its own way what is left to void")
 def test_the_whole_of_a_part_that_was_captured_is_voided(
     acme: ApiClient, bank: BankTransport
 ) -> None:
@@ -119,7 +123,8 @@ def test_the_whole_of_a_part_that_was_captured_is_voided(
     assert given_back(payment_id) == GivenBack(5000, 5000)
 
 
-@refunds_at_once
+@pytest.mark.at_the_old_bank
+@pytest.mark.not_at_real_doors("on one day they either refund or void")
 def test_a_refund_that_failed_or_was_canceled_does_not_count(
     acme: ApiClient, bank: BankTransport
 ) -> None:
@@ -129,7 +134,6 @@ def test_a_refund_that_failed_or_was_canceled_does_not_count(
     assert acme.refund(payment_id)["method"] == "void"
 
 
-@pytest.mark.at_the_sandbox("the old bank's day has no end")
 @pytest.mark.parametrize(
     ("before", "method"), [(timedelta(minutes=1), "void"), (timedelta(0), "refund")]
 )
@@ -144,7 +148,6 @@ def test_at_the_end_of_the_banks_day_it_is_a_refund(
     assert (made["status"], made["method"]) == ("succeeded", method)
 
 
-@pytest.mark.at_the_sandbox("the old bank's day has no end")
 @pytest.mark.parametrize("number", ["4000000000007726", "4000000000005126"])
 def test_a_void_that_comes_too_late_becomes_a_refund_in_the_same_object(
     number: str, acme: ApiClient, bank: BankTransport
@@ -164,7 +167,6 @@ def test_a_void_that_comes_too_late_becomes_a_refund_in_the_same_object(
     assert Refund.objects.count() == 1
 
 
-@pytest.mark.at_the_sandbox("the old bank's day has no end")
 def test_a_void_on_the_last_moment_is_found_settled(
     acme: ApiClient, bank: BankTransport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -186,12 +188,13 @@ def test_a_void_on_the_last_moment_is_found_settled(
 # --- Refused by the bank ----------------------------------------------------------------------
 
 
-@refunds_at_once
 @pytest.mark.parametrize("amount", [None, 4000], ids=["void", "refund"])
 def test_a_refusal_is_no_error_and_the_money_is_the_merchants_again(
     amount: int | None, acme: ApiClient, bank: BankTransport
 ) -> None:
     payment_id = acme.pay(NOTHING_GOES_BACK)["id"]
+    if amount is not None:
+        wait_for_refunds(bank)
     before = acme.get("/v1/balance").body
 
     made = acme.refund(payment_id, amount)
@@ -232,11 +235,12 @@ def test_the_bank_may_say_later(
 # --- Description and metadata -----------------------------------------------------------------
 
 
-@refunds_at_once
 def test_description_and_metadata_may_change_in_any_status(
     acme: ApiClient, bank: BankTransport
 ) -> None:
-    made = acme.refund(acme.pay()["id"], 4000, metadata={"a": "1", "b": "2"})
+    payment_id = acme.pay()["id"]
+    wait_for_refunds(bank)
+    made = acme.refund(payment_id, 4000, metadata={"a": "1", "b": "2"})
     path = f"/v1/refunds/{made['id']}"
 
     changed = acme.post(path, {"description": "Tea", "metadata": {"a": "", "c": "3"}})
@@ -272,7 +276,6 @@ def test_a_refund_without_a_merchants_right_to_charge_goes_on(
     assert acme.refund(payment_id)["status"] == "succeeded"
 
 
-@pytest.mark.at_the_sandbox("the old bank's day ends at another hour")
 @pytest.mark.parametrize("capture_method", ["automatic", "manual"])
 def test_the_banks_day_is_that_of_the_request_and_not_of_its_late_answer(
     acme: ApiClient, bank: BankTransport, capture_method: str

@@ -31,6 +31,7 @@ from acquirers.noticed import Notice
 from acquirers.outcomes import Answer, Outcome, Standing
 from acquirers.sandbox import cards
 from acquirers.set_up import ADDRESS, PASSWORD, Field
+from acquirers.settlement import Reader
 from acquirers.terminals import CredentialsUnreadable, credentials_of
 from acquirers.three_d_secure import AskTheBank, Form, FormPost, Redirect, Return
 from acquirers.wire import xml
@@ -61,6 +62,7 @@ class OldBankGateway:
         refunds_are_idempotent=False,
     )
     built_in_bins: Mapping[str, IssuerFacts] = cards.BUILT_IN_BINS
+    settlement_reader: Reader | None = None
 
     def __init__(self) -> None:
         if settings.LIVEMODE:
@@ -226,7 +228,9 @@ class OldBankGateway:
             "Type": request_type,
             "OrderId": order.reference,
         }
-        body = urlencode({"DATA": xml.write("BankRequest", {**head, **sent})}).encode()
+        body = urlencode(
+            {"DATA": xml.write("BankRequest", {**head, **sent}, encoding="UTF-8")}
+        ).encode()
         return wire.post(self.session, told["api_url"], body, FORM, seconds=seconds)
 
 

@@ -87,7 +87,9 @@ class Host:
 
     def _lines_now(self, terminal: str, order_id: str) -> list[Transaction]:
         now = self.book.now()
-        lines = [self._decided(one, now) for one in self.book.of(terminal, order_id)]
+        found = self.book.of(terminal, order_id)
+        is_gone = refunds.is_all_gone(found)  # Then nothing is left to reverse.
+        lines = [one if is_gone and one.state == "T" else self._decided(one, now) for one in found]
         lines = [one for one in lines if one.state != "T"]
         held = _held(lines)
         is_old = held and now >= held.at + _seconds(behaviours.LAPSES_AFTER)

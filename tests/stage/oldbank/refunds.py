@@ -30,6 +30,14 @@ def captures(lines: list[Transaction]) -> list[Transaction]:
     return [one for one in lines if one.kind in "SC" and one.state == "A"]
 
 
+def is_all_gone(lines: list[Transaction]) -> bool:
+    """Return whether all that an order took or held has gone back."""
+    if any(one.kind in "VL" and one.state == "A" for one in lines):
+        return True
+    took = sum(one.amount for one in captures(lines))
+    return bool(took) and _refunded(lines) >= took
+
+
 def refuse_void(lines: list[Transaction], now: float) -> None:
     """Refuse to void what was captured on an earlier day, or was refunded in part.
 

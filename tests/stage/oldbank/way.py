@@ -33,6 +33,7 @@ class OldBankWay(_TimedAdapter):
 
     # The same reference sent twice is refused, or charged twice.
     repeats = False
+    refunds_on_the_day = True
 
     def __init__(self, bank: OldBank) -> None:
         super().__init__()

@@ -375,6 +375,8 @@ def test_the_misbehaviour_of_a_return_stays_with_it() -> None:
 def test_every_kind_is_played_in_this_file() -> None:
     text = Path(__file__).read_text(encoding="utf-8")
 
-    missing = [kind for kind in misbehaviours.KINDS if f'"{kind}"' not in text]
-    assert len(misbehaviours.KINDS) > 30
+    own = {*misbehaviours.NESTPAY_CHANGES, misbehaviours.RETURN}
+    fitting = [kind for kind, requests in misbehaviours.KINDS.items() if own & {*requests}]
+    missing = [kind for kind in fitting if f'"{kind}"' not in text]
+    assert len(fitting) > 30
     assert missing == []

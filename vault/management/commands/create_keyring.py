@@ -19,12 +19,15 @@ class Command(BaseCommand):
         custodians.add_argument(parser)
 
     def handle(self, *_args: Any, **options: Any) -> None:
-        path = options["path"] or settings.KEYRING_FILE
+        path, files = options["path"] or settings.KEYRING_FILE, options["components"]
         try:
-            if path.exists():
-                keyring.create(path)  # Refused before a custodian has written anything down.
-            made = custodians.make(kek.new_installation(), options["components"], self.stdout)
-            keyring.create(path, wrapping=made)
+            # A command that was broken off may have made it, and not given the files their names.
+            if not custodians.are_of(path, files):
+                if path.exists():
+                    keyring.create(path)  # Refused before a custodian has written anything down.
+                made = custodians.make(kek.new_installation(), files, self.stdout)
+                keyring.create(path, wrapping=made)
+            custodians.hand_out(path, files)
         except keyring.KeyRingError as error:
             raise CommandError(str(error)) from error
         self.stdout.write(f"Wrote a new key ring to {path}.")

@@ -52,6 +52,10 @@ class Command(AuditedCommand):
         steps.add_parser("open", help="enter a custodian's component, after a start of the host")
         wrap = steps.add_parser("wrap", help="wrap all keys by a new key-encryption key")
         custodians.add_argument(wrap)
+        wrap.add_argument(
+            "--kek-file", type=Path, metavar="OLD",
+            help="the file that has the earlier key-encryption key, if KEK_FILE is another by now",
+        )  # fmt: skip
         for name, meaning in (
             ("promote", "seal with this key, from every process's next start on"),
             ("remove", "retire a key: it opens what it has sealed, and seals nothing any more"),
@@ -63,6 +67,8 @@ class Command(AuditedCommand):
             "--revoke-unused", action="store_true",
             help="of api_key: revoke the API keys that were not used since the change",
         )  # fmt: skip
+        give_up = steps.add_parser("give-up", help="write down that a key is lost for good")
+        give_up.add_argument("key_id")
         put_back = steps.add_parser("put-back", help="take a lost key over from another key ring")
         put_back.add_argument("key_id", metavar="KEY", help="an id, or a purpose of hashes")
         put_back.add_argument("--from", type=Path, required=True, metavar="COPY", dest="copy")
@@ -78,8 +84,12 @@ class Command(AuditedCommand):
 
     def execute(self, *args: Any, **options: Any) -> Any:
         """Run the command; the database is asked for operators before its own step is."""
+        path = options["file"] or settings.KEYRING_FILE
         try:
-            return super().execute(*args, **options)
+            with custodians.earlier_key(path, options.get("kek_file")):
+                return super().execute(*args, **options)
+        except keyring.KeyRingError as error:
+            raise CommandError(str(error)) from error
         except DatabaseError as error:
             raise CommandError(
                 "The database does not answer, and it says what the keys seal and who may change "
@@ -175,10 +185,14 @@ class Command(AuditedCommand):
         if not was_clear:
             keyring.missing_purposes(path)  # Refused before anybody has written anything down.
         installation = installation_of(path)
+        if custodians.are_of(path, files):
+            self._finish(path, installation, files)
+            return
         # Before the transaction: custodians who write on paper take minutes.
         wrapping = custodians.make(installation, files, self.stdout)
         with _noted("wrapped", path, installation):
             keyring.wrap(path, wrapping)
+        custodians.hand_out(path, files)
         self.stdout.write(
             f"Wrapped all keys of {path} by a new key of {settings.KEK_PROVIDER}. Bring the file "
             "to every host, and "
@@ -187,6 +201,17 @@ class Command(AuditedCommand):
                 if was_clear
                 else f"the key that {settings.KEK_FILE} has; processes that run need no restart."
             )
+        )
+
+    def _finish(self, path: Path, installation: str, files: list[Path]) -> None:
+        """Write down what a command did that was broken off behind the key ring's file."""
+        if not custodians.are_handed_out(files):
+            with _noted("wrapped", path, installation):
+                pass
+            custodians.hand_out(path, files)
+        self.stdout.write(
+            f"{path} is wrapped by the components of these files already: give new files for "
+            "another key."
         )
 
     def _promote(self, path: Path, key_id: str) -> None:
@@ -237,6 +262,18 @@ class Command(AuditedCommand):
         self.stdout.write(
             f"Took {key_id} out for good. Keep it with the backups of the database that still "
             "need it."
+        )
+
+    def _give_up(self, path: Path, key_id: str) -> None:
+        if key_id in keyring.load(path).held:
+            raise CommandError(f"The key ring at {path} has {key_id}: `purge` takes a key out.")
+        # A newer ring that has it would be refused from then on, as an earlier copy.
+        self._hear_all()
+        peers.require_lost(key_id)
+        with _noted("key_purged", path, key_id):
+            pass
+        self.stdout.write(
+            f"{key_id} is lost for good. Processes start without it, and what it made is unknown."
         )
 
     def _hear_all(self) -> None:

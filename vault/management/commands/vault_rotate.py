@@ -5,8 +5,8 @@ from django.core.management.base import CommandError
 
 from api.commands import JobCommand
 from core import heartbeat, keyring
-from merchants import second_factors
-from vault import peers, rotation, sealed_rows
+from core.keyring import renewals
+from vault import peers, ring_history, rotation, sealed_rows
 from vault.sealed_rows import SealedColumn
 
 SECONDS_BETWEEN_LINES = 2.0
@@ -22,14 +22,16 @@ class Command(JobCommand):
         ring = keyring.ring()
         try:
             # It seals like other processes: none of those may be overtaken by it, or overtake it.
+            ring_history.require_current(ring, peers.here())
             peers.join("rotation")
             if not heartbeat.is_known():
                 raise CommandError("The database takes no row of this process: nothing was done.")
             heartbeat.begin()
             peers.require_sealing_with(ring.primary)  # Also where no row is left to seal anew.
             left = [self._rotate(column, ring) for column in sealed_rows.columns()]
-            if resealed := second_factors.reseal():
-                self.stdout.write(f"second factors: {resealed} sealed again")
+            for rows, renewed in renewals.run():
+                if renewed:
+                    self.stdout.write(f"{rows}: {renewed} renewed")
         except keyring.KeyRingError as error:
             raise CommandError(str(error)) from error
         finally:

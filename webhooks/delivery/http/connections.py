@@ -74,16 +74,23 @@ def _without_end(limit: int) -> float:
 def trusted_tls() -> list[ssl.SSLContext]:
     """Return the contexts of TLS, one for each curve, in the order in which they are tried.
 
-    They trust the system's store, verify names, and speak TLS 1.2 or later.
+    They trust the system's store, verify names, and speak TLS 1.2 or later. A curve that this
+    Python cannot offer alone is left out: Debian 12's own has no X25519.
     """
-    contexts = [ssl.create_default_context() for _ in CURVES]
-    for context, curve in zip(contexts, CURVES, strict=True):
-        context.minimum_version = ssl.TLSVersion.TLSv1_2
-        context.set_alpn_protocols(["http/1.1"])
-        context.set_ciphers(CIPHERS)
+    return [context for context in map(_trusted, CURVES) if context]
+
+
+def _trusted(curve: str) -> ssl.SSLContext | None:
+    context = ssl.create_default_context()
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.set_alpn_protocols(["http/1.1"])
+    context.set_ciphers(CIPHERS)
+    context.options |= ssl.OP_NO_RENEGOTIATION
+    try:
         context.set_ecdh_curve(curve)
-        context.options |= ssl.OP_NO_RENEGOTIATION
-    return contexts
+    except ssl.SSLError:
+        return None
+    return context
 
 
 def name_servers(addresses: Sequence[str] = ()) -> aiodns.DNSResolver:

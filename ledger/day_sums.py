@@ -1,0 +1,130 @@
+"""Sums of a merchant's movements: those per day that a job keeps, and the movements behind them.
+
+Each reader asks for the boundary and the sums in one statement, and then for the movements behind
+that boundary: nothing can be committed below it any more, so that each counts once.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, date, datetime, time, timedelta
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+from django.db import connection
+
+from ledger.lines import BALANCE
+from ledger.models import Movement
+from ledger.models.accounts import account_id
+
+# All days before the first one that matters are one row.
+KEPT = """
+SELECT edge.reached, days.day, days.net
+FROM (SELECT coalesce((SELECT reached FROM ledger_boundary), 0) AS reached) AS edge
+LEFT JOIN (
+    SELECT greatest(day, %(before)s) AS day, sum(available + pending) AS net FROM ledger_daysum
+    WHERE merchant_id = %(merchant)s AND currency = %(currency)s AND day < %(last)s
+    GROUP BY 1
+) AS days ON true
+"""
+# With the boundary as a constant: of one that is only known while the statement runs, PostgreSQL
+# expects a third of the account behind it.
+BEHIND = """
+SELECT greatest((movement.created_at AT TIME ZONE 'UTC')::date, %(before)s), sum(entry.amount)
+FROM ledger_entry AS entry JOIN ledger_movement AS movement ON movement.id = entry.movement_id
+WHERE entry.merchant_id = %(merchant)s AND entry.account_id = ANY (%(accounts)s)
+    AND entry.id > %(reached)s AND movement.created_at < %(last)s
+GROUP BY 1
+"""
+# The steps from one of the rows to the next of the same day; the first one begins at midnight.
+BETWEEN = """
+SELECT (
+    SELECT coalesce(sum(net), 0) FROM ledger_movement
+    WHERE merchant_id = %(merchant)s AND currency = %(currency)s AND type IS NOT NULL
+        AND (created_at, id) > (step.after_moment, step.after_id)
+        AND (created_at, id) <= (step.moment, step.id)
+)
+FROM unnest(%(after_moments)s::timestamptz[], %(after_ids)s::text[], %(moments)s::timestamptz[],
+            %(ids)s::text[]) WITH ORDINALITY AS step(after_moment, after_id, moment, id, number)
+ORDER BY step.number
+"""
+
+
+class BalancesAfter(NamedTuple):
+    """By a movement's id the balance once it was made, in minor units.
+
+    :param reached: the last entry in checkpoints. What is above it may still get one before it.
+    """
+
+    amounts: dict[str, int]
+    reached: int
+
+
+def balances_after(movements: Iterable[Movement]) -> BalancesAfter:
+    """Return what the balance transactions up to each of some sum to, whatever lies between them.
+
+    That is `available` and `pending` together, in the order of instants, then ids.
+
+    :param movements: of one merchant in one currency.
+    """
+    rows = sorted(movements, key=_place)
+    if not rows:
+        return BalancesAfter({}, 0)
+    days = [_day(row) for row in rows]
+    reached, earlier = _before(rows[0], days[0], days[-1])
+    amounts: dict[str, int] = {}
+    steps = _steps(rows)
+    for day in sorted({*days}):
+        own = [(row, step) for row, step in zip(rows, steps, strict=True) if _day(row) == day]
+        begins = sum(net for of_day, net in earlier.items() if of_day < day)
+        sums = accumulate((step for _row, step in own), initial=begins)
+        amounts |= dict(zip([row.id for row, _step in own], list(sums)[1:], strict=True))
+    return BalancesAfter(amounts, reached)
+
+
+def _place(row: Movement) -> tuple[datetime, str]:
+    return row.created_at, row.id
+
+
+def _day(row: Movement) -> date:
+    return row.created_at.astimezone(UTC).date()
+
+
+def _midnight(day: date) -> datetime:
+    return datetime.combine(day, time.min, UTC)
+
+
+def _before(row: Movement, first: date, last: date) -> tuple[int, dict[date, int]]:
+    """Return the boundary, and by day the sums of what came before the last of some days."""
+    pot = {"merchant": row.merchant_id, "currency": row.currency}
+    values = pot | {"before": first - timedelta(days=1)}
+    kept = _rows(KEPT, values | {"last": last})
+    reached: int = kept[0][0]
+    accounts = [account_id(row.merchant_id, row.currency, kind) for kind in BALANCE]
+    behind = {"accounts": accounts, "reached": reached, "last": _midnight(last)}
+    found: dict[date, int] = {}
+    for day, net in [*(one[1:] for one in kept), *_rows(BEHIND, values | behind)]:
+        if day is not None:
+            found[day] = found.get(day, 0) + int(net)
+    return reached, found
+
+
+def _steps(rows: Sequence[Movement]) -> list[int]:
+    """Return by how much the balance changed since the row before, or since midnight."""
+    after = [(_midnight(_day(row)), "") for row in rows]
+    for number, (last, row) in enumerate(zip(rows, rows[1:], strict=False), start=1):
+        if _day(last) == _day(row):
+            after[number] = _place(last)
+    values = {
+        "merchant": rows[0].merchant_id,
+        "currency": rows[0].currency,
+        "after_moments": [moment for moment, _id in after],
+        "after_ids": [row_id for _moment, row_id in after],
+        "moments": [row.created_at for row in rows],
+        "ids": [row.id for row in rows],
+    }
+    return [int(net) for (net,) in _rows(BETWEEN, values)]
+
+
+def _rows(query: str, values: dict[str, Any]) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(query, values)
+        return cursor.fetchall()

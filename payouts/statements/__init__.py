@@ -1,0 +1,1 @@
+"""Statements of the balance: a row for each month that is over, and one of the month that runs."""

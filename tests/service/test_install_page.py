@@ -1,0 +1,88 @@
+"""The page `Install on Debian` leads a new host to a first payment, as it is written."""
+
+import json
+import re
+import subprocess
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from devstack.state import ROOT
+from tests.stage.debian_shop import FETCHING, IN_LIVE, INSTALL, lines, pay, receive, until_ready
+from tests.stage.lengths import IS_FULL, tried
+from tests.stage.new_debian import NewDebian, new_host
+
+
+def test_the_page_has_no_broken_command() -> None:
+    for block in (*INSTALL, *IN_LIVE):
+        read = subprocess.run(["bash", "-n", "-c", block], capture_output=True, text=True)  # noqa: S607
+        assert read.returncode == 0, read.stderr
+    assert (len(INSTALL) >= 8, len(IN_LIVE) >= 5) == (True, True)
+    assert subprocess.run(["bash", "-n", "-c", "if true"], capture_output=True).returncode  # noqa: S607
+
+
+def test_the_page_names_files_units_and_settings_that_there_are() -> None:
+    text = "".join((*INSTALL, *IN_LIVE))
+    files = set(re.findall(r"/opt/pay/(deploy/[\w./-]+\w|requirements\.txt)", text))
+    units = set(re.findall(r"\bpay-(?!manage)[a-z]+|\bpay\.target", text))
+    settings = set(re.findall(r"^([A-Z_]+)=", text, re.M))
+    explained = set(re.findall(r"^#? ?([A-Z_]+)=", (ROOT / ".env.example").read_text(), re.M))
+
+    assert [file for file in files if not (ROOT / file).exists()] == []
+    unit_files = {path.stem for path in (ROOT / "deploy/systemd").glob("*.service")}
+    assert {unit for unit in units if unit.startswith("pay-")} - {"pay-static"} == unit_files
+    assert (len(files) >= 4, settings - explained, len(settings) >= 10) == (True, set(), True)
+
+
+@pytest.fixture(scope="module")
+def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NewDebian]:
+    with new_host(tmp_path_factory.mktemp("debian")) as host:
+        yield host
+
+
+@pytest.mark.proof(part="install")
+@pytest.mark.timeout(3600)
+@pytest.mark.skipif(not IS_FULL, reason="./dev prove plays it")
+def test_the_page_as_it_is_written_leads_to_a_payment_a_refund_and_a_delivery(
+    host: NewDebian,
+) -> None:
+    outputs = [host.run(block) for block in INSTALL[:FETCHING]]
+    host.start()
+    outputs += [host.run(block) for block in INSTALL[FETCHING:]]
+
+    [payment] = lines(host, "payment.json")
+    assert (payment["status"], payment["amount_charged"]) == ("succeeded", 12500)
+    refund, events = _two(outputs[-1])
+    assert (refund["status"], refund["amount"]) == ("succeeded", 12500)
+    assert {"payment_intent.succeeded", "refund.succeeded"} <= {
+        event["type"] for event in events["data"]
+    }
+    _a_delivery_arrives(host)
+    _all_of_it_comes_back_after_a_start_of_the_host(host)
+    tried(len(INSTALL), "blocks of the page")
+
+
+def _two(text: str) -> list[Any]:
+    """Return two JSON values that are written one behind the other."""
+    first, end = json.JSONDecoder().raw_decode(text)
+    return [first, json.JSONDecoder().raw_decode(text[end:].lstrip())[0]]
+
+
+def _a_delivery_arrives(host: NewDebian) -> None:
+    receive(host)
+    pay(host, "delivered.json")
+    arrived = "grep --quiet payment_intent.succeeded received"
+    host.run(f"timeout 60 sh -c 'until {arrived}; do sleep 0.2; done'")
+
+
+def _all_of_it_comes_back_after_a_start_of_the_host(host: NewDebian) -> None:
+    host.stop()
+    host.start()
+    until_ready(host)
+    pay(host, "again.json")
+    host.run("systemctl kill --signal=KILL pay-web pay-worker pay-webhooks pay-beat pay-bank")
+    until_ready(host)
+    pay(host, "after_kills.json")
+    host.run("timeout 120 sh -c 'until pay-manage status; do sleep 1; done'")
+    host.run("pay-manage audit")
