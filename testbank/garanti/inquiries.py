@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from core import clock, local_days
+from core import local_days
 from testbank import behaviours, book, days, voids
 from testbank.garanti import answers, codes, lines, messages
 from testbank.garanti.answers import GATEWAY, Told, Tree
@@ -10,6 +10,7 @@ from testbank.garanti.messages import Message
 from testbank.garanti.terminals import GarantiTerminal
 from testbank.models import Authorization, GarantiLine, Refund
 from testbank.protocols.fields import NUMBERS
+from testbank.protocols.lines import known
 from testbank.states import RefundState, State, TransactionKind
 
 SALES, PREAUTH, POSTAUTH, VOID, REFUND = TransactionKind
@@ -64,12 +65,12 @@ def history(found: list[GarantiLine], terminal: GarantiTerminal) -> Told:
 def page(message: Message) -> Told:
     """Return a page of a terminal's transactions, the newest first."""
     first, last = (_moment(moment) for moment in messages.span(message.values))
-    rows = GarantiLine.objects.filter(
+    own = GarantiLine.objects.filter(
         client_id=message.terminal.terminal_id,
         created_at__gte=first,
         created_at__lt=last + A_MINUTE,
-        told_from__lte=clock.now(),
     )
+    rows = known(own)
     number, count = int(message.values["ListPageNum"]), rows.count()
     start = (number - 1) * LINES
     newest_first = rows.select_related("authorization", "refund").order_by("-created_at", "-pk")

@@ -10,6 +10,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from core import clock
+from core.models import Clock
 from testbank import decisions, misbehaviours
 from testbank.models import Authorization, Misbehaviour, Reversal
 from testbank.states import State
@@ -251,6 +252,15 @@ def test_a_success_is_missing_from_the_inquiries_for_a_minute() -> None:
     assert said(shop.inquire("orderhistoryinq")) == refused("0108")
     assert said(void("000000000000")) == refused("0108")
     clock.advance(timedelta(seconds=60))
+    assert shop.told() == [("sales", "00")]
+
+
+def test_a_clock_that_was_set_back_hides_nothing() -> None:
+    clock.advance(timedelta(hours=1))
+    send()
+    Clock.objects.all().delete()
+    clock.advance(timedelta(0))
+
     assert shop.told() == [("sales", "00")]
 
 
