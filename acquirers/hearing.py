@@ -21,6 +21,7 @@ from acquirers.gateway import (
 from acquirers.models import Terminal
 from acquirers.outcomes import Answer, Exchange, Finding, Outcome, Standing
 from acquirers.three_d_secure import AskTheBank, Form, FormPost, Redirect, Return
+from core import traces
 from core.metrics import Counter, Histogram, Label
 from vault import reveal
 
@@ -160,6 +161,10 @@ class HeardGateway:
     def _count(self, operation: str, result: str, exchange: Exchange) -> None:
         CALLS.count(self._terminal.name, operation, result)
         SECONDS.note(exchange.seconds, self._terminal.name, operation)
+        traces.note_call(
+            f"bank {operation}", seconds=exchange.seconds, is_failed=result == "unknown",
+            terminal=TERMINALS.shown(self._terminal.name), operation=operation, result=result,
+        )  # fmt: skip
 
 
 def _with_address(request: ToPay) -> ToPay:

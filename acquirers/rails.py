@@ -13,6 +13,7 @@ from django.conf import settings
 from django.utils.module_loading import import_string
 
 from acquirers.outcomes import Answer, Outcome
+from core import traces
 from core.errors import NotSetUp
 from core.metrics import Counter, Label
 from core.once import once
@@ -183,7 +184,12 @@ def count(operation: str, outcome: Outcome) -> None:
 
     :param operation: `send` or `inquire`.
     """
-    ASKED.count(settings.TRANSFERS.rpartition(".")[2] or "none", operation, outcome.answer.value)
+    adapter, result = settings.TRANSFERS.rpartition(".")[2] or "none", outcome.answer.value
+    ASKED.count(adapter, operation, result)
+    traces.note_call(
+        f"transfer {operation}", seconds=outcome.exchange.seconds, is_failed=result == "unknown",
+        rail=adapter, operation=operation, result=result,
+    )  # fmt: skip
 
 
 def rail() -> Transfers:

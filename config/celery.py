@@ -8,15 +8,17 @@ from celery.signals import (
     beat_init,
     setup_logging,
     task_failure,
+    task_prerun,
     task_success,
     worker_init,
+    worker_process_shutdown,
     worker_ready,
 )
 from django.core.exceptions import ImproperlyConfigured
 
 from acquirers import require_adapters
 from config import broker
-from core import heartbeat, installation, rounds
+from core import heartbeat, installation, rounds, traces
 from core.heartbeat import ProcessKind
 from core.keyring import KeyRingError
 from core.metrics import Counter, Label
@@ -77,16 +79,29 @@ def show_metrics(**_options: object) -> None:
     metrics_address.serve()
 
 
+@worker_process_shutdown.connect
+def send_last_traces(**_options: object) -> None:
+    """Send what waits: a forked child of Celery's ends without calling what `atexit` knows."""
+    traces.end()
+
+
+@task_prerun.connect
+def open_trace(**_options: object) -> None:
+    traces.open_trace()
+
+
 @task_success.connect
 def note_round(sender: Any, **_options: object) -> None:
     """Note that a task has ended well, for `manage.py status`."""
     rounds.note(sender.name)
     ROUNDS.count(sender.name, "succeeded")
+    traces.close_trace(sender.name, "internal", is_failed=False, result="succeeded")
 
 
 @task_failure.connect
 def note_failed_round(sender: Any, **_options: object) -> None:
     ROUNDS.count(sender.name, "failed")
+    traces.close_trace(sender.name, "internal", is_failed=True, result="failed")
 
 
 def _begin(kind: ProcessKind) -> None:
@@ -101,3 +116,4 @@ def _begin(kind: ProcessKind) -> None:
         raise SystemExit(str(error)) from error
     heartbeat.begin()
     metrics_address.begin(kind)
+    traces.begin(kind)

@@ -25,7 +25,7 @@ from gunicorn.workers.base import Worker
 from config import strict_http
 from config.logs import logging_config
 from config.queue_worker import Connection, QueueWorker
-from core import context, heartbeat
+from core import context, heartbeat, traces
 from core.errors import DomainError, HeaderRepeated, InternalError, ParameterInvalid
 from core.metrics import address as metrics_address
 from core.rest.envelope import error_body
@@ -123,6 +123,7 @@ def on_starting(server: Arbiter) -> None:
     strict_http.require_trust_in_no_peer(server.cfg)
     server.handle_hup = refuse_to_reload
     metrics_address.begin("web")
+    traces.begin("web")
 
 
 def refuse_to_reload() -> None:

@@ -116,6 +116,8 @@ def logging_config(*, level: str, reports: dict[str, str] | None = None) -> dict
             **{name: {"level": "WARNING"} for name in CELERY_CHATTER},
             # Four lines for each request.
             "psycopg.pool": {"level": "WARNING"},
+            # A line for each batch that a collector does not take; `traces_not_taken` says it once.
+            "opentelemetry": {"level": "CRITICAL"},
             # gunicorn's own access log prints queries.
             "gunicorn.access": {"level": "CRITICAL", "propagate": False},
             "gunicorn.error": {"handlers": handlers, "level": level, "propagate": False},

@@ -16,7 +16,7 @@ from api import request_logs
 from config import errors, front_door, request_counts
 from config.error_pages import API_PATH
 from config.pages import SCHEMA_PATH
-from core import arrival, connections, context
+from core import arrival, connections, context, traces
 from core.errors import DomainError, MethodNotAllowed, Overloaded, ParameterInvalid
 from core.http import client_address, path_for_reading
 from payments.checkout import links
@@ -53,6 +53,7 @@ class RequestFrame:
         started = time.perf_counter()
         work = context.begin(since=arrival.began_at())
         work.is_request = True
+        traces.open_trace()
         work.address = client_address(request) or None
         work.changes_something = request.method not in ("GET", "HEAD")
         try:

@@ -1,8 +1,9 @@
-"""Metrics of requests: by route, never by path, with what they waited for a thread."""
+"""Metrics and traces of requests: by route, never by path, with what they waited for a thread."""
 
 from django.http import HttpRequest, HttpResponse
 
-from core import arrival
+from config import front_door
+from core import arrival, traces
 from core.context import Work
 from core.metrics import Counter, Histogram, Label, is_on
 
@@ -26,13 +27,24 @@ WAITED = Histogram("pay_request_wait_seconds", "Time that a request waited for a
 
 
 def note(request: HttpRequest, response: HttpResponse, work: Work, seconds: float) -> None:
-    """Count an answered request."""
-    if not is_on():
+    """Count an answered request, and send its trace."""
+    if not is_on() and not traces.is_on():
         return
     route, method = _route(request), request.method or ""
     ANSWERED.count(route, method, str(response.status_code), work.refusal or "none")
     SECONDS.note(seconds, route, method)
     WAITED.note(arrival.waited_seconds())
+    # A load balancer's looks would be most of all traces.
+    if request.path_info not in front_door.HEALTH_PATHS:
+        _trace(ROUTES.shown(route), METHODS.shown(method), response.status_code, work)
+
+
+def _trace(route: str, method: str, status: int, work: Work) -> None:
+    traces.close_trace(
+        f"{method} {route}", "server", is_failed=status >= 500, method=method, route=route,
+        status=status, error=work.refusal, request_id=work.request_id,
+        waited_ms=round(arrival.waited_seconds() * 1000),
+    )  # fmt: skip
 
 
 def _route(request: HttpRequest) -> str:

@@ -10,6 +10,7 @@ from config.settings.people import *  # noqa: F403
 from config.settings.reports import SENTRY_DSN
 from config.settings.rooms import *  # noqa: F403
 from config.settings.stores import *  # noqa: F403
+from config.settings.traces import *  # noqa: F403
 from config.settings.webhooks import *  # noqa: F403
 
 LANGUAGE_CODE = "en"

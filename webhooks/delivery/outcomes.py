@@ -1,5 +1,6 @@
 """Outcomes of attempts: a lane goes on to its next delivery, tries again, or ends (contract 9)."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -10,7 +11,7 @@ import structlog
 from django.conf import settings
 from django.db import transaction
 
-from core import clock, ids, prepared
+from core import clock, ids, prepared, traces
 from core.metrics import Counter, Histogram, Label, is_on
 from core.prepared import array
 from webhooks.delivery.messages import ERRORS, Answer
@@ -186,20 +187,34 @@ def write(answers: Sequence[Answer]) -> list[int]:
         return []
     now = clock.now()
     _record(steps, now)
-    if is_on():
-        transaction.on_commit(partial(_count, steps))
+    if is_on() or traces.is_on():
+        transaction.on_commit(partial(_count, steps, now))
     if again := [step for step in steps if step.delay_seconds is not None]:
         _try_again(again, now)
     return [step.answer.claimed.lease.lane_id for step in steps]
 
 
-def _count(steps: Sequence[_Step]) -> None:
+def _count(steps: Sequence[_Step], now: datetime) -> None:
     for step in steps:
         answer = step.answer
         DELIVERED.count(answer.error or "succeeded")
         if answer.claimed.attempt == 1 and not answer.claimed.is_resend:
             lag = answer.attempted_at - answer.claimed.planned_at
             LAG.note(max(0.0, lag.total_seconds()))
+        if traces.is_on():
+            traces.note_alone(_span(answer, now))
+
+
+def _span(answer: Answer, now: datetime) -> traces.Span:
+    # Real time: `attempted_at` is of the movable clock, as `now` is.
+    began_at = time.time() - (now - answer.attempted_at).total_seconds()
+    facts: dict[str, traces.Fact] = {
+        "status": answer.status, "error": answer.error, "result": answer.error or "succeeded",
+        "attempt": answer.claimed.attempt, "event_id": answer.claimed.event_id,
+        "delivery_id": answer.claimed.delivery_id,
+    }  # fmt: skip
+    seconds = answer.duration_ms / 1000
+    return traces.Span("webhook", "client", began_at, seconds, not answer.is_success, facts)
 
 
 def _without(held: set[str], answers: Sequence[Answer]) -> list[Answer]:

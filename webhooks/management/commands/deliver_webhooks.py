@@ -3,7 +3,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from core import heartbeat
+from core import heartbeat, traces
 from core.keyring import KeyRingError
 from core.metrics import address
 from core.postgresql.waits import require_bounded_waits
@@ -32,6 +32,7 @@ class Command(BaseCommand):
         heartbeat.begin()
         address.begin("sender")
         address.serve()
+        traces.begin("sender")
         drain = Drain(upkeep.chores())
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_signal: drain.stop())
