@@ -24,7 +24,8 @@ from tests.stage.processes import run
 from tests.stage.receivers import Receiver, receiver
 from tests.stage.redis_places import listener
 from tests.stage.transfers import pay_out, rich, sent
-from tests.stage.web_process import WebProcess
+from tests.stage.web_process import Running, WebProcess
+from tests.stage.webhook_workers import worker
 from webhooks.models import Lane
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "bank"])
@@ -39,6 +40,7 @@ print({"core.traces.sender", "opentelemetry.sdk.trace", "opentelemetry.exporter"
 SETS_UP = "import django; django.setup()"
 MISSING = f"import sys; sys.modules['opentelemetry'] = None; {SETS_UP}"
 ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
+ROUND = "payments.charging.tasks.watch_cases"
 SERVER_ERROR = b"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n"
 
 
@@ -259,7 +261,6 @@ def test_a_look_at_the_health_is_no_trace(traced: Traced) -> None:
     assert traced.all() == []
 
 
-@pytest.mark.timeout(30)
 def test_a_collector_that_never_answers_keeps_no_one_waiting(
     acme: ApiClient, bank: BankTransport
 ) -> None:
@@ -291,6 +292,7 @@ def test_without_the_setting_the_library_is_not_even_loaded() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_a_process_that_was_forked_sends_from_there(tmp_path: Path) -> None:
     with receiver() as collector:
         web = WebProcess(tmp_path / "web.log", **{ENDPOINT: f"http://{collector.host}"})
@@ -300,6 +302,37 @@ def test_a_process_that_was_forked_sends_from_there(tmp_path: Path) -> None:
         web.stop()
 
         assert len(spans(collector)) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("pool", ["prefork", "solo"])
+def test_a_worker_sends_its_rounds(tmp_path: Path, pool: str) -> None:
+    options = ["-Q", "default", "-c", "1", "--pool", pool, "--without-mingle"]
+    beat = ["-B", "-s", str(tmp_path / "schedule"), "--pidfile="]
+    command = ["celery", "-A", "config", "worker", *options, *beat]
+    with receiver() as collector:
+        ours = Running(tmp_path / "log", command, **{ENDPOINT: f"http://{collector.host}"})
+        until(lambda: ROUND in {span.name for span in spans(collector)})
+        ours.stop()
+
+    assert {one.is_failed for one in spans(collector) if one.name == ROUND} == {False}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_a_sender_of_webhooks_sends_its_attempts(tmp_path: Path, settings: Any) -> None:
+    with receiver() as collector, receiver(SERVER_ERROR) as theirs:
+        event = tell(endpoint_at(theirs, settings).merchant)
+        with worker(tmp_path / "log", theirs.host, **{ENDPOINT: f"http://{collector.host}"}):
+            until(lambda: spans(collector))
+
+    [span] = spans(collector)
+    assert (span.name, span.is_failed, span.facts["pay.event_id"]) == ("webhook", True, event)
+    assert (span.facts["error.type"], span.facts["http.response.status_code"]) == (
+        "http_status",
+        500,
+    )
 
 
 @pytest.mark.slow
