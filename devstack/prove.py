@@ -35,7 +35,7 @@ PARTS = {
     "bench": "benchmarks that find all their figures and leave nothing running",
     "install": "the page Install on Debian, followed on a new host (needs root and systemd-nspawn)",
     "live": "the pages for going live, followed for each bank on a new host (as the part install)",
-    "cases": "all cases of the tables of which the gate plays two",
+    "cases": "all cases of the tables of which the gate plays one or two",
 }
 CASES = "cases"
 AT_OTHER_DOORS = "doors"

@@ -1,13 +1,16 @@
 """The cases of a table that a run plays (loaded by `-p` in pyproject.toml).
 
 In the gate a test function that touches the database plays two of its cases: its first, and the
-one that is marked as the hardest, else its last. A function that touches no database plays all, and
-so does one that is marked `every_case("why")`: tables of what must never go wrong.
+one that is marked as the hardest, else its last. A walk in a browser that has two cases plays one:
+languages, widths and scripts take turns from walk to walk, by the walks' names. A function that
+touches no database plays all, and so does one that is marked `every_case("why")`: tables of what
+must never go wrong.
 `--all-cases`, a test that is named by its id, and `./dev prove cases` play all of them.
 """
 
 from collections import defaultdict
 from typing import Any
+from zlib import crc32
 
 import pytest
 
@@ -46,7 +49,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if not _is_whole(item):
             tables[function_of(item.nodeid)].append(item)
-    cut = {function: set(cases) - _two_of(cases) for function, cases in tables.items()}
+    cut = {function: set(cases) - _played_of(cases) for function, cases in tables.items()}
     cut = {function: cases for function, cases in cut.items() if cases}
     if config.getoption("cut_tables"):
         dropped = {item for item in items if function_of(item.nodeid) not in cut}
@@ -63,7 +66,9 @@ def function_of(nodeid: str) -> str:
     return nodeid.partition("[")[0]
 
 
-def _two_of(cases: list[pytest.Item]) -> set[pytest.Item]:
+def _played_of(cases: list[pytest.Item]) -> set[pytest.Item]:
+    if len(cases) == 2 and cases[0].get_closest_marker("browser"):
+        return {cases[crc32(function_of(cases[0].nodeid).encode()) % 2]}
     marked = [case for case in cases if case.get_closest_marker("hardest")]
     return {cases[0], *(marked or cases[-1:])}
 
