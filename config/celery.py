@@ -1,8 +1,11 @@
 """The Celery application: workers and beat."""
 
+import atexit
 import os
+import signal
 from typing import Any
 
+import structlog
 from celery import Celery, Task
 from celery.signals import (
     beat_init,
@@ -49,6 +52,8 @@ class HeldWithCopy(Task):  # type: ignore[misc]  # Celery has no types.
         return super().__call__(*args, **kwargs)
 
 
+log = structlog.get_logger(__name__)
+
 broker.use_for_redis()
 app = Celery("config", task_cls=HeldWithCopy)
 app.config_from_object("django.conf:settings", namespace="CELERY")
@@ -69,6 +74,9 @@ def begin_worker(sender: Any, **_options: object) -> None:
 
 @beat_init.connect
 def begin_beat(**_options: object) -> None:
+    """Begin beat, which SIGQUIT ends as SIGTERM does: Celery leaves SIGQUIT to the kernel."""
+    signal.signal(signal.SIGQUIT, signal.getsignal(signal.SIGTERM))
+    atexit.register(log.info, "beat_stopped")  # After the end of its heartbeat.
     _begin("beat")
     # One process alone asks the database for figures of the whole installation.
     metrics_address.serve(*metrics_address.SOURCES.values())

@@ -3,6 +3,7 @@
 import json
 import secrets
 import shutil
+import signal
 from itertools import count
 from pathlib import Path
 from threading import Lock
@@ -54,6 +55,16 @@ class TwoOfEach:
     def kill_the_first_of_each(self) -> None:
         for kind in KINDS:
             getattr(self, kind).pop(0).kill()
+
+    def quit_the_first(self, kind: str) -> tuple[int, str]:
+        """End one process by SIGQUIT; return its exit status and all that it wrote."""
+        process = getattr(self, kind).pop(0)
+        process.signal(signal.SIGQUIT)
+        return process.exit_status(), process.log
+
+    def start_another(self, kind: str, code: Path) -> None:
+        """Start one in the place of the first, which has ended."""
+        getattr(self, kind).insert(0, self._started(kind, 0, code))
 
     def replace(self, kind: str, at: int, code: Path) -> None:
         """Stop one process by SIGTERM, and start one of another release in its place."""

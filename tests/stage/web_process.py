@@ -67,6 +67,10 @@ class Running:
         self.begin_to_stop()
         self._process.wait(PATIENCE_SECONDS)
 
+    def exit_status(self) -> int:
+        """Wait for the process to end by itself, and return its status."""
+        return self._process.wait(PATIENCE_SECONDS)
+
     def signal(self, number: int) -> None:
         self._process.send_signal(number)
 

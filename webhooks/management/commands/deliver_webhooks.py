@@ -34,7 +34,7 @@ class Command(BaseCommand):
         address.serve()
         traces.begin("sender")
         drain = Drain(upkeep.chores())
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT):
             signal.signal(number, lambda *_signal: drain.stop())
         try:
             drain.run(seconds=None)
