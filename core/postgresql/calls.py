@@ -119,7 +119,7 @@ class CursorCall(StatementCall):
             _prepared.setdefault(self._raw, set()).add(statement.name)
 
     def fetchall(self) -> list[tuple[Any, ...]]:
-        return self._cursor.fetchall() if self._cursor.description else []
+        return [] if self._cursor.description is None else self._cursor.fetchall()
 
     @property
     def rowcount(self) -> int:

@@ -94,6 +94,12 @@ def test_a_value_may_stand_twice_and_a_percent_sign_stays_one() -> None:
     assert found == [(2, 3, "%")]
 
 
+def test_rows_without_columns_are_counted() -> None:
+    query = "SELECT FROM generate_series(1, %(most)s::int)"
+
+    assert [prepared.rows(query, {"most": most}) for most in (2, 0)] == [[(), ()], []]
+
+
 def test_a_text_is_never_cut_off_at_a_nul() -> None:
     with pytest.raises(DataError, match="NUL"):
         prepared.rows("SELECT %(one)s::text", {"one": "acct_1\0rest"})
