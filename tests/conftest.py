@@ -21,7 +21,7 @@ from core import context, redis
 from core.keyring import ring
 from devstack.servers import Servers
 from panel import patience
-from tests.stage import both_banks, database_role, described, left_out, through_pooler
+from tests.stage import both_banks, by_cursor, database_role, described, left_out, through_pooler
 from tests.stage.bank_transport import BankTransport, bank_in_process
 from tests.stage.client import ApiClient
 from tests.stage.deadly import BANK_WORKS_SECONDS
@@ -136,6 +136,16 @@ def _all_went_through_the_pooler(request: pytest.FixtureRequest) -> Iterator[Non
     through_pooler.require_traffic()
     # It would keep its sessions, and a database with sessions cannot be dropped.
     through_pooler.hang_up()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _the_fallback_is_counted() -> Iterator[None]:
+    """Count what psycopg's cursor sends instead of libpq's calls, in a run with this setting."""
+    if settings.LIBPQ_CALLS:
+        yield
+        return
+    with by_cursor.counted():
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
 from itertools import product
@@ -18,7 +18,7 @@ from core import prepared
 from core.postgresql.calls import CursorCall, StatementCall
 from payments.intents.states import PaymentStatus
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("_by_libpq_or_cursor")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("by_libpq_or_cursor")]
 
 KINDS = """
 SELECT %(text)s::text, %(number)s::bigint, %(amount)s::numeric, %(is_it)s::boolean,
@@ -36,22 +36,6 @@ VALUES = {
     "nothing": None,
     "numbers": "{1,2}",
 }
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _close_at_the_end(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
-    """Leave no session to other tests that both have prepared in: psycopg drops all of it at once.
-
-    An installation has one of both.
-    """
-    yield
-    with django_db_blocker.unblock():
-        connection.close()
-
-
-@pytest.fixture(params=[True, False], ids=["libpq", "cursor"])
-def _by_libpq_or_cursor(request: pytest.FixtureRequest, settings: Any) -> None:
-    settings.LIBPQ_CALLS = request.param
 
 
 def test_a_statement_is_prepared_by_both() -> None:

@@ -1,7 +1,5 @@
 """Prepared statements that the connection does not have any more."""
 
-from typing import Any
-
 import pytest
 from django.db import NotSupportedError, OperationalError, connection, transaction
 from psycopg import connect
@@ -10,12 +8,7 @@ from core import prepared
 from tests.stage.client import ApiClient
 from tests.stage.database_role import owners_address
 
-pytestmark = pytest.mark.usefixtures("_by_libpq_or_cursor")
-
-
-@pytest.fixture(params=[True, False], ids=["libpq", "cursor"])
-def _by_libpq_or_cursor(request: pytest.FixtureRequest, settings: Any) -> None:
-    settings.LIBPQ_CALLS = request.param
+pytestmark = pytest.mark.usefixtures("by_libpq_or_cursor")
 
 
 def lose_them() -> None:

@@ -1,6 +1,7 @@
 """`./dev prove` runs each part once per commit and seed, and holds only if something was tried."""
 
 import sys
+import tomllib
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,6 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from devstack import prove
 from devstack.prove import PARTS, Held, Run
+from devstack.state import ROOT
 from tests.stage import lengths
 from tests.stage.drawn_steps import draw_until
 
@@ -160,6 +162,16 @@ def test_steps_are_drawn_again_until_enough_has_happened() -> None:
 def test_a_proof_that_tried_nothing_fails() -> None:
     with pytest.raises(AssertionError, match="tried no rounds"):
         lengths.tried(0, "rounds")
+
+
+def test_the_fallback_is_played_as_the_gate_plays_its_tests(tmp_path: Path) -> None:
+    given = prove.environment(prove.FALLBACK, 7, tmp_path)
+    others = prove.environment("races", 7, tmp_path)
+
+    assert (given["LIBPQ_CALLS"], "PROVE" in given) == ("false", False)
+    assert ("LIBPQ_CALLS" in others, others["PROVE"]) == (False, "full")
+    options = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
+    assert f"-m '{prove.QUICK}'" in options["addopts"]
 
 
 def test_what_is_proved_at_the_old_bank_is_proved_there_alone() -> None:
