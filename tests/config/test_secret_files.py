@@ -34,6 +34,16 @@ def test_a_file_holds_the_variable(file: Callable[..., Path], end: bytes, mode: 
     assert read(file(WELL.encode() + end, mode))["DATABASE_URL"] == WELL
 
 
+def test_the_address_that_errors_are_reported_to_may_come_from_a_file(
+    file: Callable[..., Path],
+) -> None:
+    dsn = "https://key@sentry.example/1"
+
+    found = with_secrets({"SENTRY_DSN_FILE": str(file(dsn.encode()))}, SECRETS)
+
+    assert found["SENTRY_DSN"] == dsn
+
+
 def test_without_files_the_environment_is_as_it_was() -> None:
     given = {"DATABASE_URL": WELL, "KEYRING_FILE": "/etc/pay/keyring", "REDIS_URL_FILE": " "}
 
