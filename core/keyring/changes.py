@@ -9,7 +9,7 @@ from typing import Any
 
 from core.keyring import dates
 from core.keyring.content import missing_of, new_key, parsed, retired_in
-from core.keyring.file import content_of, load, replacing
+from core.keyring.file import content_of, load, replacing, require_not_of_a_sandbox
 from core.keyring.kek import KeyRingError
 from core.keyring.purposes import (
     CVC,
@@ -95,9 +95,11 @@ def put_back(path: Path, name: str, *, copy: Path) -> None:
     """Copy a lost key from another key ring, as a retired one if there is a primary one.
 
     :param name: a key's id.
-    :raises KeyRingError: the copy lacks it, the file has a key of that name, one of the two
-        cannot be used, or another process is changing the file.
+    :raises KeyRingError: the copy lacks it or is of a sandbox while this installation is live, the
+        file has a key of that name, one of the two cannot be used, or another process is changing
+        the file.
     """
+    require_not_of_a_sandbox(copy, _usable(copy))
     key = _keys(_usable(copy)).get(name)
     if key is None:
         raise KeyRingError(f"The key ring at {copy} holds no key {name!r}.")

@@ -30,15 +30,21 @@ from core.keyring.sealing import KEY_BYTES, KeyRing
 
 FILE_VERSION = 2
 CLEAR_VERSION = 1  # Its keys are not wrapped.
+# The kind of installation that the ring was made for; a ring of before has no such member.
+MADE_FOR = "made_for"
 # They are compared with what the database makes of a blob's first bytes: nothing to escape.
 KEY_ID = re.compile(r"[A-Za-z0-9_-]{1,255}")
 
 
-def fresh() -> dict[str, Any]:
-    """Return the content of a new key ring."""
+def fresh(made_for: str | None) -> dict[str, Any]:
+    """Return the content of a new key ring.
+
+    :param made_for: `sandbox` or `live`; None for a throw-away ring, which both may use.
+    """
     key_id = new_key_id()
     return {
         "version": FILE_VERSION,
+        **({MADE_FOR: made_for} if made_for else {}),
         "primary": key_id,
         "encryption": {key_id: new_key()},
         "mac": {purpose: new_key() for purpose in MAC_PURPOSES},

@@ -18,6 +18,7 @@ from django.conf import settings
 from core.keyring import dates, kek, token
 from core.keyring.content import (
     FILE_VERSION,
+    MADE_FOR,
     fresh,
     malformed,
     parsed,
@@ -34,25 +35,44 @@ def load(path: Path, *, kek_file: Path | None = None) -> KeyRing:
 
     :param kek_file: of its key-encryption key, by default KEK_FILE.
     :raises KeyRingError: it is missing, readable by others, or malformed, or its key-encryption key
-        is missing.
+        is missing; or it was made for a sandbox, and this installation is live.
     """
-    return parsed(path, content_of(path, kek_file=kek_file))
+    content = content_of(path, kek_file=kek_file)
+    require_not_of_a_sandbox(path, content)
+    return parsed(path, content)
+
+
+def require_not_of_a_sandbox(path: Path, content: dict[str, Any]) -> None:
+    """Keep a sandbox's keys out of a live installation (PCI DSS 3.6.1.1).
+
+    :raises KeyRingError: the file was made for a sandbox, and this installation is live.
+    """
+    if content.get(MADE_FOR) == "sandbox" and settings.LIVEMODE:
+        raise KeyRingError(
+            f"The key ring at {path} was made for a sandbox, and this installation is live: set "
+            "KEYRING_FILE to another place and make a new one with `manage.py create_keyring`."
+        )
 
 
 def create(
-    path: Path, *, kek_file: Path | None = None, wrapping: kek.Wrapping | None = None
+    path: Path,
+    *,
+    kek_file: Path | None = None,
+    wrapping: kek.Wrapping | None = None,
+    made_for: str | None = None,
 ) -> None:
     """Write a new key ring, readable by its owner only.
 
     :param kek_file: the place of a key-encryption key that is made now, by default KEK_FILE.
     :param wrapping: one that has been made.
+    :param made_for: `sandbox` or `live`; None for a throw-away ring, which both may use.
     :raises KeyRingError: something is there already, or a place cannot be written.
     """
     _require_free(path)
     made = wrapping or kek.in_file(kek.new_installation(), kek_file or settings.KEK_FILE)
     with _replaced(path) as file:
         _require_free(path)  # Again: another process may have made one by now.
-        _write(file, wrapped(_wrapped_by(made, fresh()), made.kek))
+        _write(file, wrapped(_wrapped_by(made, fresh(made_for)), made.kek))
 
 
 def wrap(path: Path, wrapping: kek.Wrapping) -> None:
