@@ -138,6 +138,8 @@ ALL = (
         the_payer_and_the_end_of_the_hour,
         {("302", "asked", "requires_payment_method")}
         | {("302", swept, "succeeded") for swept in SWEPT},
+        # The proof is good for minutes there: the bank refuses it, and the return ends the payment.
+        more_at_real_doors=frozenset({("302", "idle", "requires_payment_method")}),
     ),
     Race(
         the_payer_and_an_inquiry,
