@@ -37,6 +37,7 @@ from payouts.statements.models import Statement
 LISTS = {
     "movements": "currency=try",
     "movements, refunds": "currency=try&type=refund",
+    "movements, payouts": "currency=try&type=payout",
     "movements, by amount": "currency=try&sort=-amount",
 }
 DEPTHS = (0.01, 0.5, 0.99)
@@ -67,9 +68,8 @@ class BookReader:
 
     def open_all(self) -> Figures:
         """Open each of the pages."""
-        return (
-            self.open_movements() | self.open_statements() | self.open_charts() | self.open_desk()
-        )
+        books = self.open_movements() | self.open_statements() | self.open_balance()
+        return books | self.open_charts() | self.open_desk()
 
     def open_movements(self) -> Figures:
         found: Figures = {}
@@ -100,6 +100,9 @@ class BookReader:
                 way = self._way("statement", f"{month:%Y-%m}-try")
                 found |= self.open(f"statement, {name}", way)
         return found | self.open("statements", self._way("statements"))
+
+    def open_balance(self) -> Figures:
+        return self.open("balance", self._way("balance"))
 
     def open_charts(self) -> Figures:
         began = time.monotonic()

@@ -63,20 +63,24 @@ MADE_AT = f"""
         ELSE interval '{MONTH_DAYS} days' + interval '{YEARS_DAYS} days'
             * ((%(before)s - n) / greatest(%(before)s, 1)::float8) END
 """
-# Every twentieth gives a charge back.
-AMOUNT = "CASE WHEN n %% 20 = 9 THEN -1 ELSE 1 END * (1000 + n::bigint * 7919 %% 99000)"
+# Every twentieth gives a charge back; and one of a day's is a payout.
+IS_PAYOUT = f"n %% greatest(%(month)s / {MONTH_DAYS}, 1) = 0"
+SIGN = f"CASE WHEN n %% 20 = 9 OR {IS_PAYOUT} THEN -1 ELSE 1 END"
+AMOUNT = f"{SIGN} * (1000 + n::bigint * 7919 %% 99000)"
 MOVEMENTS = f"""
     INSERT INTO ledger_movement (id, merchant_id, kind, type, cause_id, source_id, charge_id,
         currency, amount, surcharge, fee, net, returns_fee, available_on, created_at)
     SELECT {AN_ID.format(prefix="txn")}, %(merchant)s, kind, kind,
         prefix || {AN_ID.format(prefix="")}, source || {AN_ID.format(prefix="")},
-        'att' || {AN_ID.format(prefix="")}, 'try', amount, 0, 100, amount - 100, false,
-        (made_at AT TIME ZONE 'UTC')::date + 1, made_at
+        CASE WHEN kind <> 'payout' THEN 'att' || {AN_ID.format(prefix="")} END, 'try', amount, 0,
+        100, amount - 100, false, (made_at AT TIME ZONE 'UTC')::date + 1, made_at
     FROM generate_series(1, %(total)s) AS n,
         LATERAL (SELECT {AMOUNT}, {MADE_AT}) AS made (amount, made_at),
-        LATERAL (SELECT CASE WHEN amount < 0 THEN 'refund' ELSE 'charge' END,
-            CASE WHEN amount < 0 THEN 're' ELSE 'att' END,
-            CASE WHEN amount < 0 THEN 're' ELSE 'pi' END) AS named (kind, prefix, source)
+        LATERAL (SELECT
+            CASE WHEN {IS_PAYOUT} THEN 'payout' WHEN amount < 0 THEN 'refund' ELSE 'charge' END,
+            CASE WHEN {IS_PAYOUT} THEN 'po' WHEN amount < 0 THEN 're' ELSE 'att' END,
+            CASE WHEN {IS_PAYOUT} THEN 'po' WHEN amount < 0 THEN 're' ELSE 'pi' END
+        ) AS named (kind, prefix, source)
 """  # noqa: S608
 ENTRIES = f"""
     INSERT INTO ledger_entry (merchant_id, movement_id, account_id, currency, amount, available_on)

@@ -17,22 +17,24 @@ from ledger.models.accounts import account_id
 
 # All days before the first one that matters are one row.
 KEPT = """
-SELECT edge.reached, days.day, days.net
+SELECT edge.reached, days.currency, days.day, days.net
 FROM (SELECT coalesce((SELECT reached FROM ledger_boundary), 0) AS reached) AS edge
 LEFT JOIN (
-    SELECT greatest(day, %(before)s) AS day, sum(available + pending) AS net FROM ledger_daysum
-    WHERE merchant_id = %(merchant)s AND currency = %(currency)s AND day < %(last)s
-    GROUP BY 1
+    SELECT currency, greatest(day, %(before)s) AS day, sum(available + pending) AS net
+    FROM ledger_daysum
+    WHERE merchant_id = %(merchant)s AND currency = ANY (%(currencies)s) AND day < %(last)s
+    GROUP BY 1, 2
 ) AS days ON true
 """
 # With the boundary as a constant: of one that is only known while the statement runs, PostgreSQL
 # expects a third of the account behind it.
 BEHIND = """
-SELECT greatest((movement.created_at AT TIME ZONE 'UTC')::date, %(before)s), sum(entry.amount)
+SELECT entry.currency, greatest((movement.created_at AT TIME ZONE 'UTC')::date, %(before)s),
+    sum(entry.amount)
 FROM ledger_entry AS entry JOIN ledger_movement AS movement ON movement.id = entry.movement_id
 WHERE entry.merchant_id = %(merchant)s AND entry.account_id = ANY (%(accounts)s)
     AND entry.id > %(reached)s AND movement.created_at < %(last)s
-GROUP BY 1
+GROUP BY 1, 2
 """
 # The steps from one of the rows to the next of the same day; the first one begins at midnight.
 BETWEEN = """
@@ -46,6 +48,17 @@ FROM unnest(%(after_moments)s::timestamptz[], %(after_ids)s::text[], %(moments)s
             %(ids)s::text[]) WITH ORDINALITY AS step(after_moment, after_id, moment, id, number)
 ORDER BY step.number
 """
+WITHIN = """
+SELECT pot.currency, span.number, (
+    SELECT coalesce(sum(net), 0) FROM ledger_movement
+    WHERE merchant_id = %(merchant)s AND currency = pot.currency AND type IS NOT NULL
+        AND created_at >= span.begins AND created_at < span.ends
+)
+FROM unnest(%(currencies)s::text[]) AS pot (currency)
+CROSS JOIN unnest(%(begins)s::timestamptz[], %(ends)s::timestamptz[]) WITH ORDINALITY
+    AS span (begins, ends, number)
+"""
+HALF_A_DAY = timedelta(hours=12)
 
 
 class BalancesAfter(NamedTuple):
@@ -69,15 +82,58 @@ def balances_after(movements: Iterable[Movement]) -> BalancesAfter:
     if not rows:
         return BalancesAfter({}, 0)
     days = [_day(row) for row in rows]
-    reached, earlier = _before(rows[0], days[0], days[-1])
+    pot = rows[0].currency
+    reached, before = _before(rows[0].merchant_id, [pot], days[0], days[-1])
     amounts: dict[str, int] = {}
     steps = _steps(rows)
     for day in sorted({*days}):
         own = [(row, step) for row, step in zip(rows, steps, strict=True) if _day(row) == day]
-        begins = sum(net for of_day, net in earlier.items() if of_day < day)
+        begins = sum(net for of_day, net in before[pot].items() if of_day < day)
         sums = accumulate((step for _row, step in own), initial=begins)
         amounts |= dict(zip([row.id for row, _step in own], list(sums)[1:], strict=True))
     return BalancesAfter(amounts, reached)
+
+
+def balances_at(
+    merchant_id: str, currencies: Sequence[str], moments: Sequence[datetime]
+) -> dict[str, list[int]]:
+    """Return by currency the sums of all balance transactions before each moment.
+
+    In three statements. Days are kept in UTC: a moment is reached from the midnight nearest to it.
+
+    :param moments: in their order, at least one.
+    """
+    days = [_day_of(moment + HALF_A_DAY) for moment in moments]
+    _reached, before = _before(merchant_id, currencies, days[0], days[-1])
+    changes = _changes(merchant_id, currencies, moments, [_midnight(day) for day in days])
+    return {
+        currency: [
+            sum(net for of_day, net in before[currency].items() if of_day < day) + change
+            for day, change in zip(days, changes[currency], strict=True)
+        ]
+        for currency in currencies
+    }
+
+
+def _changes(
+    merchant_id: str,
+    currencies: Sequence[str],
+    moments: Sequence[datetime],
+    midnights: Sequence[datetime],
+) -> dict[str, list[int]]:
+    """Return by currency how the balance changed from each midnight to its moment."""
+    spans = [*zip(midnights, moments, strict=True)]
+    values = {
+        "merchant": merchant_id,
+        "currencies": [*currencies],
+        "begins": [min(span) for span in spans],
+        "ends": [max(span) for span in spans],
+    }
+    found = {currency: [0] * len(spans) for currency in currencies}
+    for currency, number, net in _rows(WITHIN, values):
+        midnight, moment = spans[number - 1]
+        found[currency][number - 1] = int(net) if midnight <= moment else -int(net)
+    return found
 
 
 def _place(row: Movement) -> tuple[datetime, str]:
@@ -85,25 +141,31 @@ def _place(row: Movement) -> tuple[datetime, str]:
 
 
 def _day(row: Movement) -> date:
-    return row.created_at.astimezone(UTC).date()
+    return _day_of(row.created_at)
+
+
+def _day_of(moment: datetime) -> date:
+    return moment.astimezone(UTC).date()
 
 
 def _midnight(day: date) -> datetime:
     return datetime.combine(day, time.min, UTC)
 
 
-def _before(row: Movement, first: date, last: date) -> tuple[int, dict[date, int]]:
-    """Return the boundary, and by day the sums of what came before the last of some days."""
-    pot = {"merchant": row.merchant_id, "currency": row.currency}
-    values = pot | {"before": first - timedelta(days=1)}
+def _before(
+    merchant_id: str, currencies: Sequence[str], first: date, last: date
+) -> tuple[int, dict[str, dict[date, int]]]:
+    """Return the boundary, and by currency and day the sums of what came before the last day."""
+    pots = {"merchant": merchant_id, "currencies": [*currencies]}
+    values = pots | {"before": first - timedelta(days=1)}
     kept = _rows(KEPT, values | {"last": last})
     reached: int = kept[0][0]
-    accounts = [account_id(row.merchant_id, row.currency, kind) for kind in BALANCE]
+    accounts = [account_id(merchant_id, one, kind) for one in currencies for kind in BALANCE]
     behind = {"accounts": accounts, "reached": reached, "last": _midnight(last)}
-    found: dict[date, int] = {}
-    for day, net in [*(one[1:] for one in kept), *_rows(BEHIND, values | behind)]:
+    found: dict[str, dict[date, int]] = {currency: {} for currency in currencies}
+    for currency, day, net in [*(one[1:] for one in kept), *_rows(BEHIND, values | behind)]:
         if day is not None:
-            found[day] = found.get(day, 0) + int(net)
+            found[currency][day] = found[currency].get(day, 0) + int(net)
     return reached, found
 
 

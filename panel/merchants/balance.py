@@ -15,7 +15,8 @@ from ledger.models import Run
 from merchants import payout_schedules
 from merchants.models import Member, Merchant
 from panel import permissions
-from panel.merchants import balance_words, calls, listing
+from panel.merchants import balance_lines, balance_words, calls, listing
+from panel.merchants.balance_lines import BalanceLine
 from panel.merchants.balance_words import TYPES
 from panel.merchants.pages import page, show
 from panel.patience import TookTooLong, limited
@@ -35,6 +36,7 @@ class Pot(NamedTuple):
 
     :param coming: by date, how much of `pending` becomes available.
     :param debt: what it means that `available` is below zero; nothing if it is not.
+    :param line: of its last 30 days; None if they changed nothing, or take long to work out.
     """
 
     currency: str
@@ -43,6 +45,7 @@ class Pot(NamedTuple):
     reserved: int
     coming: list[tuple[date, int]]
     debt: str
+    line: BalanceLine | None
 
 
 class Moved(NamedTuple):
@@ -89,15 +92,19 @@ def _pots(merchant: Merchant, body: Mapping[str, Any], runs: list[Run]) -> list[
     # The last one of each currency, for they come newest first.
     last = {run.currency: run for run in reversed(runs)}
     dates = parts.by_date(merchant.id, currencies, last)
-    sums = zip(*(body[kind] for kind in (*balances.SHOWN, "negative_limit")), strict=True)
-    return [_pot(dates, *(row["amount"] for row in rows), currency=rows[0]["currency"])
-            for rows in sums]  # fmt: skip
+    sums = [*zip(*(body[kind] for kind in (*balances.SHOWN, "negative_limit")), strict=True)]
+    now = {one["currency"]: one["amount"] + more["amount"] for one, more, *_rest in sums}
+    lines = balance_lines.of(merchant, now)
+    pots = (_pot(dates, *(row["amount"] for row in rows), currency=rows[0]["currency"])
+            for rows in sums)  # fmt: skip
+    return [pot._replace(line=lines.get(pot.currency)) for pot in pots]
 
 
 def _pot(dates: Mapping[str, Mapping[date, int]], *amounts: int, currency: str) -> Pot:
     available, pending, reserved, limit = amounts
     debt = balance_words.in_debt(Funds(available, pending, limit), currency)
-    return Pot(currency, available, pending, reserved, [*dates.get(currency, {}).items()], debt)
+    coming = [*dates.get(currency, {}).items()]
+    return Pot(currency, available, pending, reserved, coming, debt, line=None)
 
 
 def _payouts(merchant: Merchant) -> Page:

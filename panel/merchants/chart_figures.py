@@ -176,7 +176,8 @@ def read(merchant: Merchant, days: int) -> Period:
         found = day_counts.count(merchant, [*day_counts.spans([today], zone), part], by_hour=True)
     else:
         before, period = (_days(one, days) for one in (first - timedelta(days=days), first))
-        found = day_counts.of_days(merchant, [*before[:-1], *period], part)
+        whole = [*before[:-1], *period]
+        found = day_counts.of_days(merchant, whole, part, facts_from=first)
     return Period(
         now, days, _places(zone, first, days),
         [(day, cell) for day, cell in found if day >= first],

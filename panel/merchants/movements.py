@@ -12,6 +12,7 @@ from core.rest import lists
 from core.rest.list_query import CURSORS, DEFAULT_SORT
 from core.rest.lists import Page
 from ledger import day_sums, transactions
+from ledger.day_sums import BalancesAfter
 from ledger.filters import TRANSACTIONS
 from ledger.models import Account, Movement
 from merchants.models import Member, Merchant
@@ -67,14 +68,24 @@ def _words(member: Member, found: Page, *, rows: MerchantRows, query: QueryDict)
     _name(member, found.rows)
     places = transactions.places(found.rows)
     in_time = query.get("sort", DEFAULT_SORT) in OF_TIME
-    after = day_sums.balances_after(found.rows) if in_time else None
+    after = _balances_after(found.rows) if in_time else None
     for row in found.rows:
         row.place = places[row.id]
         row.given_fee = -row.fee
         if after:
             row.balance = after.amounts[row.id]
             row.is_provisional = row.place.newest_entry > after.reached
-    return {"in_time": in_time, "totals": _totals(rows, query)}
+    shown = {"has_balances": after is not None, "is_late": in_time and after is None}
+    return shown | {"totals": _totals(rows, query)}
+
+
+def _balances_after(rows: Sequence[Movement]) -> BalancesAfter | None:
+    """Return the balance after each movement; None if those between them take long to sum."""
+    try:
+        with limited(listing.COUNT_MS):
+            return day_sums.balances_after(rows)
+    except TookTooLong:
+        return None
 
 
 def _name(member: Member, rows: Sequence[Any]) -> None:

@@ -101,15 +101,25 @@ class Cell(NamedTuple):
 Counted = tuple[date, Cell]
 
 
-def of_days(merchant: Merchant, days: Sequence[date], *more: Span) -> list[Counted]:
+def of_days(
+    merchant: Merchant, days: Sequence[date], *more: Span, facts_from: date = date.min
+) -> list[Counted]:
     """Return the counts of whole days of a merchant, in two statements.
 
     :param days: in their order.
     :param more: spans of other days, which are counted too.
+    :param facts_from: of kept days before it only where payments ended: a period before has as many
+        cells as the one that is shown.
     """
     kept, missing = _kept(merchant, days)
     wanted = set(days) - missing
-    found = [(day, Cell(*cell)) for day in kept if day in wanted for cell in kept[day]]
+    found = [
+        (day, Cell(*cell))
+        for day in kept
+        if day in wanted
+        for cell in kept[day]
+        if day >= facts_from or cell[1] == ENDING
+    ]
     return [*found, *count(merchant, [*spans(sorted(missing), merchant.timezone), *more])]
 
 

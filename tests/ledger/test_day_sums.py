@@ -88,6 +88,30 @@ def test_the_balance_after_a_movement_is_that_of_all_before_it(
     assert kept[-1] == funds.available + funds.pending
 
 
+def test_the_balance_at_a_moment_is_that_of_all_before_it(
+    till: Till, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    all_kinds(till, monkeypatch)
+    Till(till.merchant, "usd").topup(3)
+    rows = in_order(till.merchant)
+    first, last = rows[0].created_at, rows[-1].created_at
+    moments = [first + timedelta(hours=hours) for hours in range(-30, 150, 7)] + [last]
+    wanted = {
+        currency: [
+            sum(row.net for row in rows if row.currency == currency and row.created_at < moment)
+            for moment in sorted(moments)
+        ]
+        for currency in ("try", "usd")
+    }
+
+    behind = day_sums.balances_at(till.merchant.id, ["try", "usd"], sorted(moments))
+    checkpoints.advance()
+    kept = day_sums.balances_at(till.merchant.id, ["try", "usd"], sorted(moments))
+
+    assert behind == kept == wanted
+    assert len({*wanted["try"]}) == 4
+
+
 @pytest.mark.parametrize("chunk", [1, 2, 50_000])
 def test_a_day_has_the_sums_of_its_entries(
     till: Till, monkeypatch: pytest.MonkeyPatch, chunk: int

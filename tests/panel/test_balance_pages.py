@@ -1,15 +1,20 @@
 """The balance in the panel: sums, dates, words for below zero, schedule, payouts, settlements."""
 
+import re
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.test import Client
 
+from core import clock, local_days
+from ledger import day_sums
 from ledger.models import Movement
 from merchants import payout_schedules
 from panel import statuses
 from panel.merchants import balance_words
 from panel.merchants.balance_words import TYPES
+from panel.patience import TookTooLong
 from payouts import states as payout_states
 from payouts.models import Payout
 from payouts.topups import states as topup_states
@@ -24,6 +29,11 @@ from tests.stage.transfers import DELAY, hear_after, pay_out, rich
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
+# Of the table next to a line: the address of a day's movements, and the balance when it ended.
+ENDED = re.compile(
+    r'<th scope="row"><a href="([^"]+)">[^<]+</a>[^<]*</th><td class="right">'
+    r'<span class="amt">([^<]+)</span>'
+)
 PAGES_TO_SEE = ("balance", "movements", "settlement", "payouts", "payout", "topups", "topup")
 PAGES_TO_DO = ("create_payout", "cancel_payout", "create_topup", "cancel_topup")
 
@@ -66,6 +76,47 @@ def test_the_sums_are_those_of_the_api_and_pending_has_its_dates(
     for words in ("₺777.00", "₺100.00", "$0.05", "3 Nov 2026", "₺33.34", "3 Dec 2026", "₺33.33"):
         assert words in page, words
     assert page.count("When pending becomes available") == 1
+
+
+def test_a_line_of_30_days_leads_from_each_day_to_its_movements(
+    owner: Client, acme: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Till(acme.merchant, "eur")
+    zone, today = acme.merchant.timezone, local_days.of(clock.now(), acme.merchant.timezone)
+    midnight = local_days.begins(today - timedelta(days=7), zone)
+    for amount, after in ((40_00, -1), (300_00, 0), (2_00, 60)):
+        with monkeypatch.context() as at:
+            at.setattr(clock, "now", lambda after=after: midnight + timedelta(seconds=after))
+            Till(acme.merchant).topup(amount)
+
+    page = read(owner, acme)
+
+    day = (today - timedelta(days=8)).isoformat()
+    way = f"currency=try&amp;created_from={day}&amp;created_to={day}"
+    sums = [money for address, money in ENDED.findall(page) if address.endswith(way)]
+    assert sums == ["₺40.00"]
+    assert [money for _way, money in ENDED.findall(page)] == (
+        ["₺342.00"] * 8 + ["₺40.00"] + ["₺0.00"] * 21
+    )
+    assert page.count("The 30 days as a table") == 1
+    assert page.count("<title>") == 32
+
+
+def test_a_line_that_takes_long_is_left_out(
+    owner: Client, acme: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rich(acme, 777_00)
+
+    def late(*_: object) -> None:
+        raise TookTooLong
+
+    assert "The 30 days as a table" in read(owner, acme)
+    monkeypatch.setattr(day_sums, "balances_at", late)
+
+    page = read(owner, acme)
+
+    assert "₺777.00" in page
+    assert "The 30 days as a table" not in page
 
 
 def test_below_zero_is_told_in_words(owner: Client, acme: ApiClient, globex: ApiClient) -> None:

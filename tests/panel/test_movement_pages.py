@@ -9,7 +9,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from core.rest import lists
-from ledger import checkpoints
+from ledger import checkpoints, day_sums
+from panel.patience import TookTooLong
 from tests.stage.book_keeping import Till, price
 from tests.stage.client import ApiClient
 from tests.stage.panel_pages import address
@@ -80,6 +81,23 @@ def test_there_is_no_balance_in_another_order(owner: Client, acme: ApiClient) ->
 
     assert "+₺10.00" in page
     assert balances(page) == []
+
+
+def test_balances_that_take_long_are_left_out(
+    owner: Client, acme: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Till(acme.merchant).topup(10_00)
+
+    def late(*_: object) -> None:
+        raise TookTooLong
+
+    monkeypatch.setattr(day_sums, "balances_after", late)
+
+    page = read(owner, acme)
+
+    assert "+₺10.00" in page
+    assert balances(page) == []
+    assert "The balance after each movement took too long" in page
 
 
 def test_what_no_checkpoint_has_is_provisional(owner: Client, acme: ApiClient) -> None:
