@@ -27,7 +27,7 @@ from core import clock, local_days
 from ledger import checkpoints
 from ledger.models import Movement
 from merchants.models import Merchant, User
-from panel.merchants import chart_figures, figures
+from panel.merchants import balance_lines, chart_figures, figures
 from panel.merchants.chart_figures import PERIODS
 from payments.intents import counted_days
 from payouts.statements import closing
@@ -102,7 +102,7 @@ class BookReader:
         return found | self.open("statements", self._way("statements"))
 
     def open_balance(self) -> Figures:
-        return self.open("balance", self._way("balance"))
+        return self.open("balance", self._way("balance"), before=balance_lines.forget)
 
     def open_charts(self) -> Figures:
         began = time.monotonic()

@@ -4,8 +4,10 @@ The picture is for eyes and mice; keyboards and screen readers have the table, w
 numbers and links.
 """
 
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
+from threading import Lock
 from typing import Any, NamedTuple
 
 from django.urls import reverse
@@ -16,6 +18,7 @@ from core import clock, local_days, money
 from ledger import day_sums
 from merchants.models import Merchant
 from panel.merchants import listing
+from panel.merchants.figures import MERCHANTS_MOST, OLDEST
 from panel.patience import TookTooLong, limited
 
 DAYS = 30
@@ -53,6 +56,12 @@ class BalanceLine(NamedTuple):
     step: float
 
 
+Sums = dict[str, list[int]]
+# By merchant, first day and currencies: when they were summed (movable clock, unix seconds).
+_kept: OrderedDict[tuple[Any, ...], tuple[float, Sums | None]] = OrderedDict()
+_lock = Lock()
+
+
 def of(merchant: Merchant, now: Mapping[str, int]) -> dict[str, BalanceLine]:
     """Return by currency the lines of those whose balance has changed in 30 days.
 
@@ -64,10 +73,8 @@ def of(merchant: Merchant, now: Mapping[str, int]) -> dict[str, BalanceLine]:
     today = local_days.of(clock.now(), zone)
     days = [today - timedelta(days=back) for back in reversed(range(DAYS))]
     ends = [local_days.begins(day, zone) for day in days[1:]]
-    try:
-        with limited(listing.COUNT_MS):
-            before = day_sums.balances_at(merchant.id, [*now], ends)
-    except TookTooLong:
+    before = _before(merchant, [*now], ends)
+    if before is None:
         return {}
     sums = {currency: [*before[currency], amount] for currency, amount in now.items()}
     return {
@@ -75,6 +82,32 @@ def of(merchant: Merchant, now: Mapping[str, int]) -> dict[str, BalanceLine]:
         for currency, amounts in sums.items()
         if len({*amounts}) > 1
     }
+
+
+def _before(merchant: Merchant, currencies: Sequence[str], ends: Sequence[datetime]) -> Sums | None:
+    """Return the balances when days ended, at most a minute old; None if they take too long."""
+    now, key = clock.now().timestamp(), (merchant.id, ends[0], *currencies)
+    with _lock:
+        known = _kept.get(key)
+    if known and 0 <= now - known[0] < OLDEST.total_seconds():
+        return known[1]
+    try:
+        with limited(listing.COUNT_MS):
+            found: Sums | None = day_sums.balances_at(merchant.id, currencies, ends)
+    except TookTooLong:
+        found = None
+    with _lock:
+        _kept[key] = (now, found)
+        _kept.move_to_end(key)
+        while len(_kept) > MERCHANTS_MOST:
+            _kept.popitem(last=False)
+    return found
+
+
+def forget() -> None:
+    """Let nothing be kept: tests change rows within the minute."""
+    with _lock:
+        _kept.clear()
 
 
 def _line(merchant: Merchant, currency: str, found: Sequence[tuple[date, int]]) -> BalanceLine:
