@@ -27,7 +27,7 @@ from core import clock, local_days
 from ledger import checkpoints
 from ledger.models import Movement
 from merchants.models import Merchant, User
-from panel.merchants import balance_lines, chart_figures, figures
+from panel.merchants import chart_figures, figures
 from panel.merchants.chart_figures import PERIODS
 from payments.intents import counted_days
 from payouts.statements import closing
@@ -68,8 +68,9 @@ class BookReader:
 
     def open_all(self) -> Figures:
         """Open each of the pages."""
-        books = self.open_movements() | self.open_statements() | self.open_balance()
-        return books | self.open_charts() | self.open_desk()
+        return (
+            self.open_movements() | self.open_statements() | self.open_charts() | self.open_desk()
+        )
 
     def open_movements(self) -> Figures:
         found: Figures = {}
@@ -100,9 +101,6 @@ class BookReader:
                 way = self._way("statement", f"{month:%Y-%m}-try")
                 found |= self.open(f"statement, {name}", way)
         return found | self.open("statements", self._way("statements"))
-
-    def open_balance(self) -> Figures:
-        return self.open("balance", self._way("balance"), before=balance_lines.forget)
 
     def open_charts(self) -> Figures:
         began = time.monotonic()
