@@ -189,6 +189,10 @@ ALL = (
         | {(CANCELED, swept, "canceled") for swept in SWEPT}
         # The old bank does not say why nothing can be captured: it will be asked.
         | {("200 processing", swept, end) for swept in SWEPT for end in ("processing", "canceled")},
+        # NestPay refuses a capture of what is over by a code that gives no reason.
+        more_at_real_doors=frozenset(
+            {("200 requires_payment_method", swept, "requires_payment_method") for swept in SWEPT}
+        ),
     ),
     Race(
         a_cancellation_and_the_seventh_day,
