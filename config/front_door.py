@@ -4,6 +4,7 @@ import re
 
 from django.conf import settings
 from django.core.exceptions import DisallowedHost
+from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest
 from django.http.request import validate_host
 
@@ -68,14 +69,25 @@ def require(request: HttpRequest) -> None:
 def refuse_on_held_copy(request: HttpRequest) -> None:
     """Let reads in, and people who sign in, while the database is a copy that is not opened.
 
-    A payer's way to the bank and back changes something by whatever method.
+    A payer's way to the bank and back changes something by whatever method. The database itself is
+    asked, for a standby may just have been promoted: the API's statement that finds the caller
+    does, pages do it here.
 
     :raises HeldCopy: it is one, and the request could do more than read.
     """
     path = request.path_info
     is_read = request.method in ("GET", "HEAD") and not AT_A_BANK.match(path)
-    if not is_read and not path.startswith(SIGN_IN) and installation.known_to_be_held():
+    if is_read or path.startswith(SIGN_IN):
+        return
+    if installation.known_to_be_held() or not API_PATH.match(path) and _is_held():
         raise installation.HeldCopy
+
+
+def _is_held() -> bool:
+    try:
+        return installation.look()
+    except (OperationalError, InterfaceError):
+        return False  # Away: the page asks it as well, and says so.
 
 
 def _is_apart_at_the_panels_host(request: HttpRequest) -> bool:

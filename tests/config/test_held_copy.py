@@ -11,10 +11,12 @@ import pytest
 from django.conf import settings as service
 from django.core import mail as outbox
 from django.core.mail import EmailMessage
-from django.test import Client
+from django.db import OperationalError
+from django.test import Client, RequestFactory
 from django.urls import reverse
 from django.utils import timezone
 
+from config import front_door
 from config.beat import EVERY
 from config.celery import app
 from core import installation, mail
@@ -81,6 +83,29 @@ def test_pages_refuse_forms_and_the_way_to_the_bank(path: str, known: None) -> N
     assert Client().post(path).status_code == 503
     is_read = not path.startswith("/3ds")
     assert (Client().get(path).status_code != 503) is is_read
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("path", PAGES)
+def test_pages_ask_the_database_before_the_next_heartbeat_does(path: str) -> None:
+    hold()
+
+    assert Client().post(path).status_code == 503
+    is_read = not path.startswith("/3ds")
+    installation._known[0] = None
+    assert (Client().get(path).status_code != 503) is is_read
+    installation._known[0] = None
+
+
+def test_a_page_that_cannot_ask_is_let_in_and_speaks_for_itself(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def away() -> bool:
+        raise OperationalError
+
+    monkeypatch.setattr(installation, "reason_held", away)
+
+    front_door.refuse_on_held_copy(RequestFactory().post("/pay/x/confirm"))
 
 
 @pytest.mark.django_db
