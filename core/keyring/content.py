@@ -32,6 +32,7 @@ FILE_VERSION = 2
 CLEAR_VERSION = 1  # Its keys are not wrapped.
 # The kind of installation that the ring was made for; a ring of before has no such member.
 MADE_FOR = "made_for"
+LIVE = "live"
 # They are compared with what the database makes of a blob's first bytes: nothing to escape.
 KEY_ID = re.compile(r"[A-Za-z0-9_-]{1,255}")
 

@@ -18,6 +18,7 @@ from django.conf import settings
 from core.keyring import dates, kek, token
 from core.keyring.content import (
     FILE_VERSION,
+    LIVE,
     MADE_FOR,
     fresh,
     malformed,
@@ -47,7 +48,7 @@ def require_not_of_a_sandbox(path: Path, content: dict[str, Any]) -> None:
 
     :raises KeyRingError: the file was made for a sandbox, and this installation is live.
     """
-    if content.get(MADE_FOR) == "sandbox" and settings.LIVEMODE:
+    if settings.LIVEMODE and content.get(MADE_FOR, LIVE) != LIVE:
         raise KeyRingError(
             f"The key ring at {path} was made for a sandbox, and this installation is live: set "
             "KEYRING_FILE to another place and make a new one with `manage.py create_keyring`."

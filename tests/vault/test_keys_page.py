@@ -128,7 +128,7 @@ def installation(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ins
     monkeypatch.setattr("getpass.getpass", terminal.answer)
     monkeypatch.setattr(peers, "HEAR_SECONDS", 0)
     settings.KEYRING_FILE, settings.KEK_FILE = home / "keyring", home / "kek"
-    settings.KEK_PROVIDER, settings.LIVEMODE = "components", True
+    settings.KEK_PROVIDER, settings.INSTALLATION, settings.LIVEMODE = "components", "live", True
     made = Installation(terminal, settings.KEYRING_FILE)
     made.run("create_keyring")
     Process.objects.all().delete()

@@ -20,14 +20,13 @@ class Command(BaseCommand):
 
     def handle(self, *_args: Any, **options: Any) -> None:
         path, files = options["path"] or settings.KEYRING_FILE, options["components"]
-        made_for = "live" if settings.LIVEMODE else "sandbox"
         try:
             # A command that was broken off may have made it, and not given the files their names.
             if not custodians.are_of(path, files):
                 if path.exists():
                     keyring.create(path)  # Refused before a custodian has written anything down.
                 made = custodians.make(kek.new_installation(), files, self.stdout)
-                keyring.create(path, wrapping=made, made_for=made_for)
+                keyring.create(path, wrapping=made, made_for=settings.INSTALLATION)
             custodians.hand_out(path, files)
         except keyring.KeyRingError as error:
             raise CommandError(str(error)) from error
