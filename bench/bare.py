@@ -12,6 +12,7 @@ settings.configure(
     # The web server asks whether a request came in the clear.
     BASE_URL="http://127.0.0.1",
     METRICS_BIND="",
+    TRACES=None,
     # It says how long the answer is, without which no client can keep its connection.
     MIDDLEWARE=["django.middleware.common.CommonMiddleware"],
     REST_FRAMEWORK={
