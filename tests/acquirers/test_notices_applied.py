@@ -192,9 +192,9 @@ def test_one_that_raises_is_tried_again_less_and_less_often(notifier: Notifier, 
 
     waits = []
     for wait in (10, 30, 120, 600, 3600, 21_600, DAY, DAY):
-        take_in_after(wait - 1)
+        take_in_after(wait // 2)  # On a busy machine real seconds pass as well.
         tries = Notice.objects.get().tries
-        take_in_after(1)
+        take_in_after(wait // 2)
         waits.append(Notice.objects.get().tries - tries)
 
     assert waits == [1] * 8
