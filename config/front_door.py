@@ -4,7 +4,6 @@ import re
 
 from django.conf import settings
 from django.core.exceptions import DisallowedHost
-from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest
 from django.http.request import validate_host
 
@@ -74,20 +73,15 @@ def refuse_on_held_copy(request: HttpRequest) -> None:
     does, pages do it here.
 
     :raises HeldCopy: it is one, and the request could do more than read.
+    :raises OperationalError: the database is away. It is not let in: the one that answers a moment
+        later may be a copy.
     """
     path = request.path_info
     is_read = request.method in ("GET", "HEAD") and not AT_A_BANK.match(path)
     if is_read or path.startswith(SIGN_IN):
         return
-    if installation.known_to_be_held() or not API_PATH.match(path) and _is_held():
+    if installation.known_to_be_held() or (not API_PATH.match(path) and installation.look()):
         raise installation.HeldCopy
-
-
-def _is_held() -> bool:
-    try:
-        return installation.look()
-    except (OperationalError, InterfaceError):
-        return False  # Away: the page asks it as well, and says so.
 
 
 def _is_apart_at_the_panels_host(request: HttpRequest) -> bool:

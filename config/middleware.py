@@ -9,6 +9,7 @@ from csp.middleware import CSPMiddleware
 from django.conf import settings
 from django.core.exceptions import DisallowedHost
 from django.core.handlers.base import BaseHandler
+from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
 
@@ -112,8 +113,8 @@ class RequestFrame:
         except DisallowedHost:
             refusal = ParameterInvalid("The Host is not ours.", param="Host")
             return errors.answer(request, refusal)
-        except DomainError as refusal:
-            return errors.answer(request, refusal)
+        except (DomainError, OperationalError) as refusal:
+            return errors.answer(request, errors.as_refusal(refusal))
         return None
 
     def _log(

@@ -4,10 +4,9 @@ The picture is for eyes and mice; keyboards and screen readers have the table, w
 numbers and links.
 """
 
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime, timedelta
-from threading import Lock
+from datetime import date, timedelta
+from functools import partial
 from typing import Any, NamedTuple
 
 from django.urls import reverse
@@ -17,9 +16,8 @@ from django.utils.http import urlencode
 from core import clock, local_days, money
 from ledger import day_sums
 from merchants.models import Merchant
+from panel.kept_figures import KeptFigures
 from panel.merchants import listing
-from panel.merchants.figures import MERCHANTS_MOST, OLDEST
-from panel.patience import TookTooLong, limited
 
 DAYS = 30
 # Of the picture, in its own units; with room for the line's own width.
@@ -56,10 +54,8 @@ class BalanceLine(NamedTuple):
     step: float
 
 
-Sums = dict[str, list[int]]
-# By merchant, first day and currencies: when they were summed (movable clock, unix seconds).
-_kept: OrderedDict[tuple[Any, ...], tuple[float, Sums | None]] = OrderedDict()
-_lock = Lock()
+_kept = KeptFigures[dict[str, list[int]]]()
+forget = _kept.forget
 
 
 def of(merchant: Merchant, now: Mapping[str, int]) -> dict[str, BalanceLine]:
@@ -73,7 +69,11 @@ def of(merchant: Merchant, now: Mapping[str, int]) -> dict[str, BalanceLine]:
     today = local_days.of(clock.now(), zone)
     days = [today - timedelta(days=back) for back in reversed(range(DAYS))]
     ends = [local_days.begins(day, zone) for day in days[1:]]
-    before = _before(merchant, [*now], ends)
+    before = _kept.of(
+        (merchant.id, ends[0], *now),
+        partial(day_sums.balances_at, merchant.id, [*now], ends),
+        limit_ms=listing.COUNT_MS,
+    )
     if before is None:
         return {}
     sums = {currency: [*before[currency], amount] for currency, amount in now.items()}
@@ -82,32 +82,6 @@ def of(merchant: Merchant, now: Mapping[str, int]) -> dict[str, BalanceLine]:
         for currency, amounts in sums.items()
         if len({*amounts}) > 1
     }
-
-
-def _before(merchant: Merchant, currencies: Sequence[str], ends: Sequence[datetime]) -> Sums | None:
-    """Return the balances when days ended, at most a minute old; None if they take too long."""
-    now, key = clock.now().timestamp(), (merchant.id, ends[0], *currencies)
-    with _lock:
-        known = _kept.get(key)
-    if known and 0 <= now - known[0] < OLDEST.total_seconds():
-        return known[1]
-    try:
-        with limited(listing.COUNT_MS):
-            found: Sums | None = day_sums.balances_at(merchant.id, currencies, ends)
-    except TookTooLong:
-        found = None
-    with _lock:
-        _kept[key] = (now, found)
-        _kept.move_to_end(key)
-        while len(_kept) > MERCHANTS_MOST:
-            _kept.popitem(last=False)
-    return found
-
-
-def forget() -> None:
-    """Let nothing be kept: tests change rows within the minute."""
-    with _lock:
-        _kept.clear()
 
 
 def _line(merchant: Merchant, currency: str, found: Sequence[tuple[date, int]]) -> BalanceLine:

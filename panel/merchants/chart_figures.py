@@ -4,16 +4,15 @@ A payment counts on the day on which it was made, in the merchant's zone. A peri
 compared with as many days before it, up to the same moment.
 """
 
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
-from threading import Lock
+from functools import partial
 from typing import Any, NamedTuple
 
 from core import clock, local_days
 from merchants.models import Merchant
-from panel.merchants.figures import LIMIT_MS, MERCHANTS_MOST, OLDEST
-from panel.patience import TookTooLong, limited
+from panel.kept_figures import KeptFigures
+from panel.merchants.figures import LIMIT_MS
 from payments.intents import day_counts
 from payments.intents.day_counts import ENDING, ENDINGS, GROUPS, REASON, Cell, Counted
 
@@ -131,34 +130,13 @@ class Period(NamedTuple):
         )  # fmt: skip
 
 
-_kept: OrderedDict[tuple[str, int], tuple[float, Period | None]] = OrderedDict()
-_lock = Lock()
+_kept = KeptFigures[Period]()
+forget = _kept.forget
 
 
 def of(merchant: Merchant, days: int) -> Period | None:
     """Return a period's figures, at most a minute old; None if they take too long to work out."""
-    now, key = clock.now().timestamp(), (merchant.id, days)
-    with _lock:
-        known = _kept.get(key)
-    if known and 0 <= now - known[0] < OLDEST.total_seconds():
-        return known[1]
-    try:
-        with limited(LIMIT_MS):
-            found: Period | None = read(merchant, days)
-    except TookTooLong:
-        found = None
-    with _lock:
-        _kept[key] = (now, found)
-        _kept.move_to_end(key)
-        while len(_kept) > MERCHANTS_MOST:
-            _kept.popitem(last=False)
-    return found
-
-
-def forget() -> None:
-    """Let nothing be kept: tests change rows within the minute."""
-    with _lock:
-        _kept.clear()
+    return _kept.of((merchant.id, days), partial(read, merchant, days), limit_ms=LIMIT_MS)
 
 
 def read(merchant: Merchant, days: int) -> Period:

@@ -1,9 +1,8 @@
 """The figures of the overview besides its charts: open tasks, and requests that failed."""
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from threading import Lock
+from functools import partial
 from typing import Any, NamedTuple
 
 from django.db.models import Count, Q
@@ -11,7 +10,7 @@ from django.utils import timezone
 
 from core import clock
 from merchants.models import ApiKey, Merchant, RequestLog
-from panel.patience import TookTooLong, limited
+from panel.kept_figures import KeptFigures
 from payments.disputes import render as dispute_render
 from payments.disputes.models import Dispute
 from payments.disputes.states import ANSWERABLE
@@ -86,45 +85,12 @@ def _due(merchant: Merchant, now: datetime) -> Any:
     return rows.order_by("evidence_due_by", "id")
 
 
-OLDEST = timedelta(minutes=1)
 LIMIT_MS = 2_000
-# Merchants whose figures a process keeps, those that were asked for last.
-MERCHANTS_MOST = 500
 
-
-# By the merchant's id, when they were worked out (movable clock, unix seconds), and the figures.
-_kept: OrderedDict[str, tuple[float, Figures | None]] = OrderedDict()
-_lock = Lock()
+_kept = KeptFigures[Figures]()
+forget = _kept.forget
 
 
 def of(merchant: Merchant) -> Figures | None:
-    """Return a merchant's figures, at most a minute old; None if the database is not done in time.
-
-    The clock is the movable one: figures of before it was moved are too old.
-    """
-    now = clock.now().timestamp()
-    with _lock:
-        known = _kept.get(merchant.id)
-    if known and 0 <= now - known[0] < OLDEST.total_seconds():
-        return known[1]
-    found = _read(merchant)
-    with _lock:
-        _kept[merchant.id] = (now, found)
-        _kept.move_to_end(merchant.id)
-        while len(_kept) > MERCHANTS_MOST:
-            _kept.popitem(last=False)
-    return found
-
-
-def forget() -> None:
-    """Let nothing be kept: tests change rows within the minute."""
-    with _lock:
-        _kept.clear()
-
-
-def _read(merchant: Merchant) -> Figures | None:
-    try:
-        with limited(LIMIT_MS):
-            return read(merchant)
-    except TookTooLong:
-        return None
+    """Return a merchant's figures, at most a minute old; None if they take too long."""
+    return _kept.of(merchant.id, partial(read, merchant), limit_ms=LIMIT_MS)

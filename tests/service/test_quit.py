@@ -1,8 +1,6 @@
 """SIGQUIT ends one of each process while merchants pay and refund: nothing is lost or doubled."""
 
 import signal
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import psutil
@@ -10,12 +8,10 @@ import pytest
 import requests
 from requests.exceptions import ChunkedEncodingError
 
-from devstack.servers import Servers
 from devstack.state import ROOT
 from tests.stage.kills import until
 from tests.stage.lengths import length, tried
-from tests.stage.own_servers import migrated
-from tests.stage.receivers import OK, Receiver
+from tests.stage.receivers import Receiver
 from tests.stage.shop_traffic import Traffic, assert_all_is_there
 from tests.stage.two_of_each import PATIENCE_SECONDS, Shop, TwoOfEach
 
@@ -49,20 +45,6 @@ class PatientShop(Shop):
 
         until(is_answered, PATIENCE_SECONDS)
         return answers[-1]
-
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    receiver = Receiver(lambda wire: wire.sendall(OK))
-    yield receiver
-    receiver.close()
-
-
-@pytest.fixture
-def house(own_servers: Servers, tmp_path: Path, receiver: Receiver) -> Iterator[TwoOfEach]:
-    house = TwoOfEach(migrated(own_servers, tmp_path), tmp_path, receiver)
-    yield house
-    house.stop()
 
 
 def quit_a_web_worker(house: TwoOfEach) -> None:

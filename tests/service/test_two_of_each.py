@@ -1,35 +1,17 @@
 """One of each process is killed in the normal set-up, and nothing is lost or doubled."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
-from devstack.servers import Servers
 from tests.stage.factories import RETURN_URL, three_d_secure
 from tests.stage.kills import until
 from tests.stage.lengths import length, tried
-from tests.stage.own_servers import manage, migrated
-from tests.stage.receivers import OK, Receiver
+from tests.stage.own_servers import manage
+from tests.stage.receivers import Receiver
 from tests.stage.two_of_each import PATIENCE_SECONDS, Shop, TwoOfEach, delivered, numbers_of
 
 pytestmark = [pytest.mark.proof(part="chaos"), pytest.mark.timeout(900)]
 
 PAYMENTS = length(short=6, full=60)
-
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    receiver = Receiver(lambda wire: wire.sendall(OK))
-    yield receiver
-    receiver.close()
-
-
-@pytest.fixture
-def house(own_servers: Servers, tmp_path: Path, receiver: Receiver) -> Iterator[TwoOfEach]:
-    house = TwoOfEach(migrated(own_servers, tmp_path), tmp_path, receiver)
-    yield house
-    house.stop()
 
 
 def test_one_of_each_may_die(house: TwoOfEach, receiver: Receiver) -> None:

@@ -13,7 +13,7 @@ from devstack import cluster
 from devstack.servers import Servers
 from tests.stage.lengths import length, tried
 from tests.stage.own_servers import manage, migrated
-from tests.stage.receivers import OK, Receiver
+from tests.stage.receivers import Receiver
 from tests.stage.releases import GROWN, last_release, next_release
 from tests.stage.shop_traffic import Traffic, assert_all_is_there
 from tests.stage.two_of_each import KINDS, Shop, TwoOfEach
@@ -23,13 +23,6 @@ pytestmark = [pytest.mark.proof(part="chaos"), pytest.mark.timeout(1200)]
 # Payments that succeed between two steps of the upgrade.
 BETWEEN = length(short=2, full=40)
 MIGRATION = next(iter(GROWN))
-
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    receiver = Receiver(lambda wire: wire.sendall(OK))
-    yield receiver
-    receiver.close()
 
 
 @pytest.fixture
