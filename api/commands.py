@@ -36,6 +36,7 @@ class AuditedCommand(BaseCommand):
     reading: ClassVar[frozenset[str]] = frozenset()
     is_for_jobs: ClassVar[bool] = False
     people: ClassVar[int] = 1
+    requires_system_checks = ()  # They are those of `manage.py check`: they load all pages.
     operators: list[User]
 
     def create_parser(self, prog_name: str, subcommand: str, **options: Any) -> CommandParser:
@@ -81,6 +82,8 @@ class AuditedCommand(BaseCommand):
 
 class JobCommand(BaseCommand):
     """A command that a unit or a timer runs: it acts as the service, in the unit's name."""
+
+    requires_system_checks = ()
 
     def execute(self, *args: Any, **options: Any) -> Any:
         """Run the command as a piece of work of its own."""

@@ -24,6 +24,7 @@ from config import broker
 from core import heartbeat, installation, rounds, traces
 from core.heartbeat import ProcessKind
 from core.keyring import KeyRingError
+from core.memory import keep_what_is_loaded
 from core.metrics import Counter, Label
 from core.metrics import address as metrics_address
 from core.postgresql.waits import require_bounded_waits
@@ -122,6 +123,7 @@ def _begin(kind: ProcessKind) -> None:
         peers.join(kind)
     except (ImproperlyConfigured, KeyRingError) as error:
         raise SystemExit(str(error)) from error
+    keep_what_is_loaded()
     heartbeat.begin()
     metrics_address.begin(kind)
     traces.begin(kind)

@@ -12,6 +12,7 @@ from core import context, installation
 
 class Command(BaseCommand):
     help = "Report that a backup of the database was made, for `manage.py status`."
+    requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(

@@ -77,6 +77,7 @@ LIKE_A_CARD = re.compile(r"[0-9]{13}")
 
 class Command(BaseCommand):
     help = "Let the sandbox's bank decide; the service hears of it by the bank's notices."
+    requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
         decisions = parser.add_subparsers(dest="decision", required=True)
