@@ -24,10 +24,9 @@ from bench import (
 from bench.bars import Figures
 from bench.panel import BOOKS
 from core import clock, local_days
-from ledger import checkpoints
-from ledger.models import Movement
+from ledger import checkpoints, transactions
 from merchants.models import Merchant, User
-from panel.merchants import chart_figures, figures
+from panel.merchants import balance_lines, chart_figures, figures
 from panel.merchants.chart_figures import PERIODS
 from payments.intents import counted_days
 from payouts.statements import closing
@@ -68,16 +67,15 @@ class BookReader:
 
     def open_all(self) -> Figures:
         """Open each of the pages."""
-        return (
-            self.open_movements() | self.open_statements() | self.open_charts() | self.open_desk()
-        )
+        books = self.open_movements() | self.open_statements() | self.open_balance()
+        return books | self.open_charts() | self.open_desk()
 
     def open_movements(self) -> Figures:
         found: Figures = {}
         way = self._way("movements")
         for name, query in LISTS.items():
             found |= self.open(name, f"{way}?{query}")
-        rows = Movement.objects.filter(merchant=self.merchant).count()
+        rows = transactions.of_merchant(self.merchant).count()
         for depth in DEPTHS:
             with connection.cursor() as cursor:
                 cursor.execute(AT, [self.merchant.id, int(rows * depth)])
@@ -101,6 +99,9 @@ class BookReader:
                 way = self._way("statement", f"{month:%Y-%m}-try")
                 found |= self.open(f"statement, {name}", way)
         return found | self.open("statements", self._way("statements"))
+
+    def open_balance(self) -> Figures:
+        return self.open("balance, cold", self._way("balance"), before=balance_lines.forget)
 
     def open_charts(self) -> Figures:
         began = time.monotonic()

@@ -1,21 +1,23 @@
 """A merchant's payments of 90 days, and its movements: many in the last month, more before it.
 
-Past triggers and most indexes. The sums that jobs keep of the ledger are made from the entries at
-once; chunk by chunk, as the job makes them, they would take an hour.
+Past triggers and indexes, on all cores. The sums that jobs keep of the ledger are made at once;
+chunk by chunk, as the job makes them, they would take an hour.
 """
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import connection
+from django.db.models import Max
 
 from bench import (
     in_bulk,
     installation,  # noqa: F401
     panel_fill,
 )
-from core import clock
+from core import clock, local_days
 from ledger import accounts
+from ledger.models import LedgerEntry
 from merchants.models import Merchant
 
 DAYS, MONTH_DAYS, YEARS_DAYS = 90, 28, 730
@@ -64,80 +66,146 @@ MADE_AT = f"""
             * ((%(before)s - n) / greatest(%(before)s, 1)::float8) END
 """
 # Every twentieth gives a charge back; and one of a day's is a payout.
-IS_PAYOUT = f"n %% greatest(%(month)s / {MONTH_DAYS}, 1) = 0"
-SIGN = f"CASE WHEN n %% 20 = 9 OR {IS_PAYOUT} THEN -1 ELSE 1 END"
-AMOUNT = f"{SIGN} * (1000 + n::bigint * 7919 %% 99000)"
+KIND = f"""
+    CASE WHEN n %% greatest(%(month)s / {MONTH_DAYS}, 1) = 0 THEN 'payout'
+        WHEN n %% 20 = 9 THEN 'refund' ELSE 'charge' END
+"""
+AMOUNT = "1000 + n::bigint * 7919 %% 99000"
+FEE = 100
+# `OFFSET 0`: PostgreSQL works these out once for a movement, not for each column of its entries.
+MADE = f"""
+    (SELECT n, kind, made_at, amount, fee,
+        (made_at AT TIME ZONE %(zone)s)::date + (kind = 'charge')::int AS available_on
+    FROM generate_series(1, %(total)s) AS n,
+        LATERAL (SELECT {KIND}, {MADE_AT}) AS timed (kind, made_at),
+        LATERAL (SELECT CASE kind WHEN 'charge' THEN {AMOUNT} ELSE -({AMOUNT}) END,
+            CASE kind WHEN 'charge' THEN {FEE} ELSE 0 END) AS moved (amount, fee)
+    OFFSET 0) AS made
+"""  # noqa: S608
 MOVEMENTS = f"""
     INSERT INTO ledger_movement (id, merchant_id, kind, type, cause_id, source_id, charge_id,
         currency, amount, surcharge, fee, net, returns_fee, available_on, created_at)
     SELECT {AN_ID.format(prefix="txn")}, %(merchant)s, kind, kind,
-        prefix || {AN_ID.format(prefix="")}, source || {AN_ID.format(prefix="")},
-        CASE WHEN kind <> 'payout' THEN 'att' || {AN_ID.format(prefix="")} END, 'try', amount, 0,
-        100, amount - 100, false, (made_at AT TIME ZONE 'UTC')::date + 1, made_at
-    FROM generate_series(1, %(total)s) AS n,
-        LATERAL (SELECT {AMOUNT}, {MADE_AT}) AS made (amount, made_at),
-        LATERAL (SELECT
-            CASE WHEN {IS_PAYOUT} THEN 'payout' WHEN amount < 0 THEN 'refund' ELSE 'charge' END,
-            CASE WHEN {IS_PAYOUT} THEN 'po' WHEN amount < 0 THEN 're' ELSE 'att' END,
-            CASE WHEN {IS_PAYOUT} THEN 'po' WHEN amount < 0 THEN 're' ELSE 'pi' END
-        ) AS named (kind, prefix, source)
+        CASE kind WHEN 'payout' THEN 'po' WHEN 'refund' THEN 're' ELSE 'att' END || number,
+        CASE kind WHEN 'payout' THEN 'po' WHEN 'refund' THEN 're' ELSE 'pi' END || number,
+        CASE kind WHEN 'refund' THEN {AN_ID.format(prefix="att").replace("n::", "(n - 1)::")}
+            WHEN 'charge' THEN 'att' || number END, 'try',
+        amount, 0, fee, amount - fee, false, available_on, made_at
+    FROM {MADE}, LATERAL (SELECT {AN_ID.format(prefix="")}) AS named (number)
 """  # noqa: S608
+# So many ids of entries has a movement: three for its own, two for a settlement behind it.
+IDS = 5
+# A charge is pending. What a refund or a payout takes is available already.
 ENTRIES = f"""
-    INSERT INTO ledger_entry (merchant_id, movement_id, account_id, currency, amount, available_on)
-    SELECT %(merchant)s, {AN_ID.format(prefix="txn")}, %(merchant)s || '.try.' || kind, 'try',
-        line.amount, CASE WHEN kind = 'pending' THEN (made_at AT TIME ZONE 'UTC')::date + 1 END
-    FROM generate_series(1, %(total)s) AS n,
-        LATERAL (SELECT {AMOUNT}, {MADE_AT}) AS made (amount, made_at),
-        LATERAL (VALUES (1, 'acquirer', -made.amount), (2, 'fees', 100),
-            (3, 'pending', made.amount - 100)) AS line (number, kind, amount)
+    INSERT INTO ledger_entry (id, merchant_id, movement_id, account_id, currency, amount,
+        available_on)
+    SELECT %(first)s + {IDS} * n::bigint + line.number, %(merchant)s,
+        {AN_ID.format(prefix="txn")}, %(merchant)s || '.try.' || line.kind, 'try', line.amount,
+        CASE line.kind WHEN 'pending' THEN available_on END
+    FROM {MADE}, LATERAL (VALUES
+        (1, CASE made.kind WHEN 'charge' THEN 'acquirer' ELSE 'available' END,
+            CASE made.kind WHEN 'charge' THEN -made.amount ELSE made.amount END),
+        (2, CASE made.kind WHEN 'charge' THEN 'fees' ELSE made.kind || 's' END,
+            CASE made.kind WHEN 'charge' THEN fee ELSE -made.amount END),
+        (3, 'pending', CASE made.kind WHEN 'charge' THEN made.amount - fee END)
+    ) AS line (number, kind, amount)
+    WHERE line.amount IS NOT NULL
 """  # noqa: S608
-# Of the ledger's jobs: all but the newest entries are in sums.
-BEHIND = 1_000
-KEPT = [
-    """
-    INSERT INTO ledger_boundary (id, reached, next)
-    SELECT 1, greatest(max(id) - %(behind)s, 0), greatest(max(id) - %(behind)s, 0)
-    FROM ledger_entry
-    ON CONFLICT (id) DO UPDATE SET reached = EXCLUDED.reached, next = EXCLUDED.next
-    """,
-    """
+# At each midnight a run settles the charges of the day that is over. Its entries lie behind theirs.
+SETTLED = f"""
+    WITH runs AS (
+        SELECT lpad(to_char(available_on, 'YYYYMMDD'), 23, '0') AS number, available_on AS date,
+            sum(net) AS amount,
+            %(first)s + {IDS} * right(max(id), 23)::bigint + {IDS - 2} AS boundary,
+            available_on::timestamp AT TIME ZONE %(zone)s AS made_at
+        FROM ledger_movement
+        WHERE merchant_id = %(merchant)s AND kind = 'charge' AND available_on <= %(today)s
+        GROUP BY available_on
+    ), settled AS (
+        INSERT INTO ledger_run (id, merchant_id, currency, date, boundary, amount, created_at)
+        SELECT 'run_8' || number, %(merchant)s, 'try', date, boundary, amount, made_at FROM runs
+    ), moved AS (
+        INSERT INTO ledger_movement (id, merchant_id, kind, cause_id, source_id, currency, amount,
+            surcharge, fee, net, returns_fee, available_on, created_at)
+        SELECT 'txn_9' || number, %(merchant)s, 'settlement', 'run_8' || number, 'run_8' || number,
+            'try', 0, 0, 0, 0, false, date, made_at
+        FROM runs
+    )
+    INSERT INTO ledger_entry (id, merchant_id, movement_id, account_id, currency, amount,
+        available_on)
+    SELECT boundary + line.number, %(merchant)s, 'txn_9' || runs.number,
+        %(merchant)s || '.try.' || kind, 'try', line.amount, line.date
+    FROM runs, LATERAL (VALUES (1, 'pending', -runs.amount, runs.date),
+        (2, 'available', runs.amount, NULL)) AS line (number, kind, amount, date)
+"""  # noqa: S608
+# Of the ledger's jobs: all but the newest movements are in sums.
+BEHIND = 300
+CHECKPOINTS = """
     INSERT INTO ledger_checkpoint (account_id, merchant_id, currency, sum, boundary)
-    SELECT account_id, entry.merchant_id, currency, sum(amount), max(entry.id)
-    FROM ledger_entry AS entry, ledger_boundary AS edge
-    WHERE entry.id <= edge.reached AND entry.merchant_id = %(merchant)s
-    GROUP BY account_id, entry.merchant_id, currency
-    """,
-    """
+    SELECT account_id, merchant_id, currency, sum(amount), max(id) FROM ledger_entry
+    WHERE merchant_id = %(merchant)s AND id <= %(reached)s
+    GROUP BY account_id, merchant_id, currency
+"""
+BOUNDARY = """
+    INSERT INTO ledger_boundary (id, reached, next) VALUES (1, %(reached)s, %(reached)s)
+    ON CONFLICT (id) DO UPDATE SET reached = EXCLUDED.reached, next = EXCLUDED.next
+"""
+DAY_SUMS = f"""
     INSERT INTO ledger_daysum (merchant_id, currency, day, type, count, fee, surcharge, available,
         pending, reserved, boundary)
-    SELECT movement.merchant_id, movement.currency, (created_at AT TIME ZONE 'UTC')::date, type,
-        count(*) FILTER (WHERE account_id LIKE '%%.fees'),
-        sum(entry.amount) FILTER (WHERE account_id LIKE '%%.fees'), 0, 0,
-        sum(entry.amount) FILTER (WHERE account_id LIKE '%%.pending'), 0, max(entry.id)
-    FROM ledger_movement AS movement JOIN ledger_entry AS entry ON entry.movement_id = movement.id,
-        ledger_boundary AS edge
-    WHERE movement.merchant_id = %(merchant)s AND entry.id <= edge.reached
-    GROUP BY 1, 2, 3, 4
-    HAVING count(*) FILTER (WHERE account_id LIKE '%%.fees') > 0
-        AND count(*) FILTER (WHERE account_id LIKE '%%.pending') > 0
-    """,
-]
-TABLES = ("intents_paymentintent", "ledger_movement", "ledger_entry")
+    SELECT %(merchant)s, 'try', (created_at AT TIME ZONE 'UTC')::date, type, count(*), sum(fee), 0,
+        coalesce(sum(net) FILTER (WHERE kind <> 'charge'), 0),
+        coalesce(sum(net) FILTER (WHERE kind = 'charge'), 0), 0, %(reached)s
+    FROM ledger_movement
+    WHERE merchant_id = %(merchant)s AND type IS NOT NULL
+        AND id <= {AN_ID.format(prefix="txn").replace("n::text", "%(kept)s::text")}
+    GROUP BY 3, 4
+    UNION ALL
+    SELECT %(merchant)s, 'try', (created_at AT TIME ZONE 'UTC')::date, '', 0, 0, 0, sum(amount),
+        -sum(amount), 0, %(reached)s
+    FROM ledger_run WHERE merchant_id = %(merchant)s AND boundary < %(reached)s
+    GROUP BY 3
+"""  # noqa: S608
+NEXT_ENTRY = """
+    SELECT setval(pg_get_serial_sequence('ledger_entry', 'id'), %(first)s + %(ids)s)
+"""
+# The longest first, for two are filled at a time.
+TABLES = ("ledger_entry", "ledger_movement", "intents_paymentintent")
 
 
 def fill(merchant: Merchant, *, payments: int, month: int, before: int) -> None:
     """Write a merchant's payments, and its movements of the last month and of the years before."""
     accounts.ensure(merchant.id, "try")
-    values: dict[str, Any] = {"merchant": merchant.id, "now": clock.now() - timedelta(seconds=1)}
+    now = clock.now() - timedelta(seconds=1)
+    values: dict[str, Any] = {"merchant": merchant.id, "now": now}
     paid = values | {"total": payments, "review": max(10, payments // IN_REVIEW)}
-    moved = values | {"total": month + before, "month": month, "before": before}
+    moved = values | _of_the_ledger(merchant, now, month, before)
+    kept = (CHECKPOINTS, DAY_SUMS, BOUNDARY, NEXT_ENTRY)
     with connection.cursor() as cursor, in_bulk.filling(cursor, TABLES):
-        cursor.execute(
-            f"INSERT INTO intents_paymentintent ({', '.join(PAYMENTS)})"  # noqa: S608
-            f" SELECT {', '.join(PAYMENTS.values())} FROM generate_series(1, %(total)s) AS n",
-            paid,
-        )
-        for statement in (MOVEMENTS, ENTRIES):
-            cursor.execute(statement, moved)
-        for statement in KEPT:
-            cursor.execute(statement, values | {"behind": BEHIND})
+        ledger = [[(ENTRIES, moved)], [(MOVEMENTS, moved), (SETTLED, moved)]]
+        in_bulk.at_once([*ledger, [(_payments(), paid)]])
+        in_bulk.at_once([(statement, moved)] for statement in kept)
+
+
+def _payments() -> str:
+    return (
+        f"INSERT INTO intents_paymentintent ({', '.join(PAYMENTS)})"  # noqa: S608
+        f" SELECT {', '.join(PAYMENTS.values())} FROM generate_series(1, %(total)s) AS n"
+    )
+
+
+def _of_the_ledger(merchant: Merchant, now: datetime, month: int, before: int) -> dict[str, Any]:
+    total, first = month + before, LedgerEntry.objects.aggregate(last=Max("id"))["last"] or 0
+    kept = max(0, total - BEHIND)
+    return {
+        "zone": merchant.timezone,
+        "today": local_days.of(now, merchant.timezone),
+        "total": total,
+        "month": month,
+        "before": before,
+        "first": first,
+        "kept": kept,
+        # With what settles behind the last movement that is in sums.
+        "reached": first + IDS * kept + IDS,
+        "ids": IDS * total + IDS,
+    }

@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.db.models import QuerySet
 
+from audit import balances, settlements, statements
 from bench import bars, buffers, panel_books_fill, panel_fill, panel_full, panel_reads
 from bench import panel as bench_panel
 from bench.bars import Figures
@@ -210,6 +212,12 @@ def test_the_books_of_a_merchant_are_opened(transactional_db: None) -> None:
         name for name in bench_panel.CHARTS + bench_panel.DESK if f"{name}: ms" not in figures
     ] == []
     assert totals.until(merchant.id, "try", clock.now()).all == totals.now(merchant.id, "try").all
+    checks = [*balances.CHECKS, *settlements.CHECKS, *statements.CHECKS]
+    found = [check() for check in checks]
+    assert [one for one in found if one.differences or not one.looked_at] == []
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_index WHERE NOT (indisvalid AND indisready)")
+        assert cursor.fetchone() == (0,), "indexes that the fill has switched off"
     assert reader.open("nowhere", "/panel/nowhere/at_all") == {}
     assert reader.wrong == ["/panel/nowhere/at_all answered 404"]
 
