@@ -10,6 +10,7 @@ from config.settings.installation import env
 
 _SAFE = r"https://[\w.-]+(?::\d+)?"
 _HERE = r"http://(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?"
+_PROTOCOL = "http/protobuf"
 _ALL_SIGNALS = env.str("OTEL_EXPORTER_OTLP_ENDPOINT", default="").strip().rstrip("/")
 _ENDPOINT = env.str("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", default="").strip() or (
     _ALL_SIGNALS and f"{_ALL_SIGNALS}/v1/traces"
@@ -28,17 +29,35 @@ if _ENDPOINT and find_spec("opentelemetry") is None:
 
 def _headers() -> dict[str, str]:
     """Return the headers of `name=value,name=value`, whose values are percent-encoded."""
+    of_all = env.str("OTEL_EXPORTER_OTLP_HEADERS", default="").strip()
+    of_traces = env.str("OTEL_EXPORTER_OTLP_TRACES_HEADERS", default="").strip()
+    if of_all and of_traces:
+        # The library reads the environment too: it would add the first to a second from a file.
+        raise environ.ImproperlyConfigured(
+            "Set OTEL_EXPORTER_OTLP_HEADERS or OTEL_EXPORTER_OTLP_TRACES_HEADERS, and not both."
+        )
     found: dict[str, str] = {}
-    for pair in filter(str.strip, env.str("OTEL_EXPORTER_OTLP_HEADERS", default="").split(",")):
+    for pair in filter(str.strip, (of_traces or of_all).split(",")):
         name, _, encoded = (part.strip() for part in pair.partition("="))
         value = unquote(encoded)
         if not re.fullmatch(r"[\w-]+", name, re.ASCII) or not re.fullmatch(r"[ -~]+", value):
             raise environ.ImproperlyConfigured(
-                "Set OTEL_EXPORTER_OTLP_HEADERS to headers such as authorization=Bearer%20TOKEN,"
-                " with commas between them."
+                f"Set OTEL_EXPORTER_OTLP_{'TRACES_' if of_traces else ''}HEADERS to headers such as"
+                " authorization=Bearer%20TOKEN, with commas between them."
             )
         found[name] = value
     return found
+
+
+def _require_http() -> None:
+    """:raises ImproperlyConfigured: a protocol is named that the sender does not speak."""
+    of_all = env.str("OTEL_EXPORTER_OTLP_PROTOCOL", default="").strip()
+    of_traces = env.str("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", default="").strip()
+    if (of_traces or of_all or _PROTOCOL) != _PROTOCOL:
+        raise environ.ImproperlyConfigured(
+            f"Set OTEL_EXPORTER_OTLP_{'TRACES_' if of_traces else ''}PROTOCOL to {_PROTOCOL}, the"
+            " only one that traces are sent by, or leave it out."
+        )
 
 
 def _ratio() -> float:
@@ -50,6 +69,9 @@ def _ratio() -> float:
         )
     return float(given)
 
+
+if _ENDPOINT:
+    _require_http()
 
 # Terms of `core.traces.sender.SpanSender`; None switches traces off.
 TRACES = (

@@ -293,6 +293,27 @@ def test_without_the_setting_the_library_is_not_even_loaded() -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
+def test_headers_of_traces_may_come_from_a_file_and_a_named_protocol_is_the_one_spoken(
+    tmp_path: Path,
+) -> None:
+    secret = tmp_path / "headers"
+    secret.write_text(f"authorization=Bearer%20{TOKEN}\n")
+    secret.chmod(0o400)
+    code = f"{SETS_UP}; from core import traces; traces.begin('web');"
+    code += "traces.note_call('bank x', seconds=0, is_failed=False); traces.end()"
+    with receiver() as collector:
+        named = {ENDPOINT: f"http://{collector.host}", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}
+        named["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"] = "http/protobuf"
+
+        done = run("-c", code, **named, OTEL_EXPORTER_OTLP_TRACES_HEADERS_FILE=str(secret))
+
+    assert done == (0, "")
+    [asked] = collector.requests
+    assert asked.headers["authorization"] == f"Bearer {TOKEN}"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_a_process_that_was_forked_sends_from_there(tmp_path: Path) -> None:
     with receiver() as collector:
         web = WebProcess(tmp_path / "web.log", **{ENDPOINT: f"http://{collector.host}"})
@@ -348,12 +369,50 @@ def test_a_sender_of_webhooks_sends_its_attempts(tmp_path: Path, settings: Any) 
             "Set OTEL_EXPORTER_OTLP_HEADERS to",
         ),
         (
+            {ENDPOINT: "https://otel.example", "OTEL_EXPORTER_OTLP_TRACES_HEADERS": "c4nary"},
+            SETS_UP,
+            "Set OTEL_EXPORTER_OTLP_TRACES_HEADERS to",
+        ),
+        (
+            {
+                ENDPOINT: "https://otel.example",
+                "OTEL_EXPORTER_OTLP_HEADERS": "x=c4nary",
+                "OTEL_EXPORTER_OTLP_TRACES_HEADERS": "y=c4nary",
+            },
+            SETS_UP,
+            "Set OTEL_EXPORTER_OTLP_HEADERS or OTEL_EXPORTER_OTLP_TRACES_HEADERS, and not both.",
+        ),
+        (
+            {ENDPOINT: "https://otel.example", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"},
+            SETS_UP,
+            "Set OTEL_EXPORTER_OTLP_PROTOCOL to http/protobuf",
+        ),
+        (
+            {
+                ENDPOINT: "https://otel.example",
+                "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf",
+                "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL": "http/json",
+            },
+            SETS_UP,
+            "Set OTEL_EXPORTER_OTLP_TRACES_PROTOCOL to http/protobuf",
+        ),
+        (
             {ENDPOINT: "https://otel.example", "OTEL_TRACES_SAMPLER_ARG": "2"},
             SETS_UP,
             "Set OTEL_TRACES_SAMPLER_ARG to",
         ),
     ],
-    ids=["no library", "no TLS", "a password", "no header", "no ratio"],
+    ids=[
+        "no library",
+        "no TLS",
+        "a password",
+        "no header",
+        "no header of traces",
+        "both headers",
+        "gRPC",
+        "JSON",
+        "no ratio",
+    ],
 )
 def test_a_start_that_cannot_trace_says_so(
     settings: dict[str, str], code: str, sentence: str
