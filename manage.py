@@ -5,22 +5,26 @@ import gc
 import os
 import sys
 
-import django
-from django.core.exceptions import ImproperlyConfigured
-from django.core.management import ManagementUtility, execute_from_command_line
+from core import stop_signals
 
 if __name__ == "__main__":
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-    try:
-        if sys.argv[1:2] == ["version"]:
-            # Django's own shows Django's version, as --version still does.
-            django.setup()
-            ManagementUtility().fetch_command("version").run_from_argv(sys.argv)
-        else:
-            execute_from_command_line(sys.argv)
-    except ImproperlyConfigured as problem:
-        # The sentence that fixes it, and no traceback around it.
-        sys.exit(str(problem))
-    finally:
-        # Before it ends, Python would look for cycles in all that was loaded, for half a second.
-        gc.freeze()
+    with stop_signals.ending_in_one_sentence():
+        # Within the block, because they take a moment to load.
+        import django
+        from django.core.exceptions import ImproperlyConfigured
+        from django.core.management import ManagementUtility, execute_from_command_line
+
+        os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+        try:
+            if sys.argv[1:2] == ["version"]:
+                # Django's own shows Django's version, as --version still does.
+                django.setup()
+                ManagementUtility().fetch_command("version").run_from_argv(sys.argv)
+            else:
+                execute_from_command_line(sys.argv)
+        except ImproperlyConfigured as problem:
+            # The sentence that fixes it, and no traceback around it.
+            sys.exit(str(problem))
+        finally:
+            # Before its end Python would look for cycles in all that was loaded, for half a second.
+            gc.freeze()

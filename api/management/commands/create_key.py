@@ -7,6 +7,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from api.commands import AuditedCommand
+from core import stop_signals
 from core.rest import resources
 from merchants import keys
 from merchants.models import Merchant
@@ -33,6 +34,8 @@ class Command(AuditedCommand):
             raise CommandError("There is no such merchant.")
         try:
             scopes = dict(scope.split("=", 1) for scope in options["scope"])
+            # Else a signal behind the commit would leave a key whose secret was never shown.
+            stop_signals.go_to_the_end()
             key, secret = keys.create(
                 merchant,
                 name=options["name"],

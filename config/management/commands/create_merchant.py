@@ -8,6 +8,7 @@ from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
 from api.commands import AuditedCommand
+from core import stop_signals
 from ledger import sandbox_terms
 from merchants import accounts
 from merchants.accounts import Opened
@@ -51,6 +52,8 @@ class Command(AuditedCommand):
 
 @transaction.atomic
 def _open(options: dict[str, Any]) -> Opened:
+    # Else a signal behind the commit would leave an account whose secrets were never shown.
+    stop_signals.go_to_the_end()
     opened = accounts.open_account(
         name=options["name"],
         email=options["email"],

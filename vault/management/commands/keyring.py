@@ -9,7 +9,7 @@ from django.core.management.base import CommandError, CommandParser
 from django.db import DatabaseError, ProgrammingError, transaction
 
 from api.commands import AuditedCommand
-from core import keyring
+from core import keyring, stop_signals
 from core.keyring import components, dates, needs
 from core.keyring.file import content_of, installation_of, stored_in
 from merchants import audit_log, operators, second_factors
@@ -301,6 +301,8 @@ def _noted(verb: str, path: Path, subject: str) -> Iterator[None]:
         with transaction.atomic():
             after = {"file": str(path)}
             audit_log.record(f"key_ring.{verb}", merchant=None, subject=subject, after=after)
+            # Else a signal between the file's change and the commit would leave no row.
+            stop_signals.go_to_the_end()
             yield
             is_changed = True
     except DatabaseError as error:
