@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import date
 
+from django.db import connection
 from django.db.models import OuterRef, Q, QuerySet, Subquery, Sum
 
 from core import rows
@@ -13,6 +14,22 @@ from ledger.models.accounts import account_id
 
 LAST_RUN = """
 merchant_id = %(merchant)s::text AND currency = %(currency)s::text ORDER BY date DESC LIMIT 1
+"""
+# In two halves, as a run reads them (`due_parts`): of one condition PostgreSQL may read all days.
+OPEN = """
+SELECT currency, available_on, sum(amount) FROM (
+    SELECT currency, available_on, amount FROM ledger_entry
+    WHERE merchant_id = %s AND account_id = %s AND available_on > %s
+    UNION ALL
+    SELECT currency, available_on, amount FROM (
+        SELECT currency, available_on, amount, movement_id FROM ledger_entry
+        WHERE merchant_id = %s AND account_id = %s AND id > %s
+        OFFSET 0
+    ) AS late
+    WHERE available_on <= %s AND (
+        SELECT kind FROM ledger_movement WHERE ledger_movement.id = late.movement_id
+    ) <> 'settlement'
+) AS parts GROUP BY currency, available_on
 """
 # Asked of each entry by itself: for a join PostgreSQL read the movements of all merchants.
 _KIND = Subquery(Movement.objects.filter(pk=OuterRef("movement")).values("kind"))
@@ -86,17 +103,23 @@ def by_date(
 
     :param last: by currency, its last run.
     """
-    sums = [
-        open_parts(merchant_id, currency, last.get(currency))
-        .values_list("currency", "available_on")
-        .annotate(Sum("amount"))
-        for currency in currencies
-    ]
+    values = [one for each in currencies for one in _open(merchant_id, each, last.get(each))]
+    query = " UNION ALL ".join([OPEN] * len(currencies)) + " ORDER BY available_on"
+    with connection.cursor() as cursor:
+        cursor.execute(query, values)
+        sums = cursor.fetchall()
     found: dict[str, dict[date, int]] = {}
-    for currency, day, amount in sums[0].union(*sums[1:]).order_by("available_on"):
+    for currency, day, amount in sums:
         if amount:
             found.setdefault(currency, {})[day] = int(amount)
     return found
+
+
+def _open(merchant_id: str, currency: str, run: Run | None) -> list[str | int | None]:
+    """Return the values of `OPEN`; before the first run all parts have a later date."""
+    own = [merchant_id, account_id(merchant_id, currency, Account.Kind.PENDING)]
+    day, boundary = (str(run.date), run.boundary) if run else ("-infinity", None)
+    return [*own, day, *own, boundary, day]
 
 
 def unsettled(charge: Movement) -> dict[date, int]:
