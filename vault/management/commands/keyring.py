@@ -32,7 +32,6 @@ MADE_OF = {
 
 class Command(AuditedCommand):
     help = "Change the key ring while the service runs (docs/operate/keys.md)."
-    # A key ring that does not load is told in one sentence, not as a failed check.
     permission = operators.MANAGE
     people = 2
     # `open` is the custodians', and what a later version needs is nobody's choice.
