@@ -13,4 +13,4 @@ pytestmark = pytest.mark.slow
 def test_a_configuration_asks_no_setting_before_the_settings_are_named(imported: str) -> None:
     code = f"import os; del os.environ['DJANGO_SETTINGS_MODULE']; import {imported}"
 
-    assert run("-c", code) == (0, "")
+    assert run("-c", code, is_fresh=True) == (0, "")

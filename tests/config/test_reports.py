@@ -146,7 +146,7 @@ def test_a_sentry_that_never_answers_keeps_no_one_waiting() -> None:
 
 @pytest.mark.slow
 def test_without_the_setting_the_library_is_not_even_loaded() -> None:
-    status, said = run("-c", SAYS_LOADED)
+    status, said = run("-c", SAYS_LOADED, is_fresh=True)
 
     assert (status, said.split()[-1]) == (0, "False")
 

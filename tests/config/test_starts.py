@@ -49,20 +49,20 @@ print("payments.intents.admin" in sys.modules)
 
 
 def test_a_worker_starts_without_any_page() -> None:
-    status, said = run("-c", WORKER)
+    status, said = run("-c", WORKER, is_fresh=True)
 
     # Behind it Celery may warn of the user that runs it.
     assert (status, said.split()[:4]) == (0, ["True", "False", "False", "False"]), said
 
 
 def test_the_sender_of_webhooks_starts_without_any_page() -> None:
-    status, said = run("-c", DELIVERS)
+    status, said = run("-c", DELIVERS, is_fresh=True)
 
     assert (status, said.split()) == (0, ["run", "False"]), said
 
 
 def test_a_command_starts_without_any_page() -> None:
-    status, said = run("-c", COMMAND)
+    status, said = run("-c", COMMAND, is_fresh=True)
 
     assert (status, "run False" in said) == (0, True), said
 
@@ -84,6 +84,6 @@ def _is_djangos(command: object) -> bool:
 
 
 def test_the_checks_look_at_the_whole_admin() -> None:
-    status, said = run("-c", CHECKED)
+    status, said = run("-c", CHECKED, is_fresh=True)
 
     assert (status, said.split()) == (0, ["False", "True"]), said

@@ -286,7 +286,7 @@ def test_a_collector_that_refuses_is_said_once(acme: ApiClient) -> None:
 
 @pytest.mark.slow
 def test_without_the_setting_the_library_is_not_even_loaded() -> None:
-    status, said = run("-c", SAYS_LOADED)
+    status, said = run("-c", SAYS_LOADED, is_fresh=True)
 
     assert (status, said.split()[-1]) == (0, "set()")
 

@@ -2,8 +2,11 @@
 
 import subprocess
 import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from devstack.state import ROOT
+from tests.stage.warm import Warm
 from tests.stage.web_process import environment
 
 PATIENCE_SECONDS = 120
@@ -22,12 +25,28 @@ def begin(*arguments: str, **settings: str) -> subprocess.Popen[str]:
 
 
 def run(
-    *arguments: str, patience_seconds: float = PATIENCE_SECONDS, **settings: str
+    *arguments: str,
+    patience_seconds: float = PATIENCE_SECONDS,
+    is_fresh: bool = False,
+    **settings: str,
 ) -> tuple[int, str]:
-    """Wait for the process to end; return its status and all it said."""
-    with begin(*arguments, **settings) as process:
+    """Wait for the process to end; return its status and all it said, errors last.
+
+    :param is_fresh: whether it is a Python of its own, for a test of what a start loads.
+    """
+    if is_fresh:
+        with begin(*arguments, **settings) as process:
+            try:
+                said = "".join(process.communicate(timeout=patience_seconds))
+            finally:
+                process.kill()
+        return process.returncode, said
+    with TemporaryDirectory() as directory:
+        files = Path(directory, "output"), Path(directory, "errors")
+        own = {**environment(), **settings}
+        process = Warm(*arguments, environment=own, files=files)
         try:
-            said = "".join(process.communicate(timeout=patience_seconds))
+            status = process.wait(patience_seconds)
         finally:
             process.kill()
-    return process.returncode, said
+        return status, "".join(file.read_text() for file in files)

@@ -13,6 +13,7 @@ import psutil
 from django.db import connections
 
 from devstack.state import ROOT
+from tests.stage.warm import Warm
 
 # A hang is ended after this; alone a start takes two seconds.
 PATIENCE_SECONDS = 180
@@ -40,18 +41,22 @@ def _renamed(url: str, database: str) -> str:
 class Running:
     """A process of the service; `log` is everything it wrote.
 
-    :param code: the directory of the release that it runs.
+    :param code: the directory of the release that it runs; another than ours loads all by itself.
     """
 
     def __init__(
         self, log: Path, command: list[str], *, code: Path = ROOT, **settings: str
     ) -> None:
-        self._log = log
+        self._log, own = log, {**environment(), **settings}
+        log.write_text("")
+        if code == ROOT:
+            self._process = Warm("-m", *command, environment=own, files=(log, log))
+            return
         with log.open("w") as output:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", *command],
                 cwd=code,
-                env={**environment(), **settings},
+                env=own,
                 stdout=output,
                 stderr=subprocess.STDOUT,
             )
