@@ -57,6 +57,7 @@ VERBS = {
     "holiday": ("added", "removed"),
     "installation": ("opened",),
     "key_ring": (
+        "made",
         "opened",
         "wrapped",
         "key_added",
@@ -115,6 +116,7 @@ def record(  # noqa: PLR0913  # A row of the log has that much to say, and each 
     before: Mapping[str, Any] | None = None,
     after: Mapping[str, Any] | None = None,
     reason: str | None = None,
+    entry_id: str | None = None,
 ) -> AuditEntry:
     """Append a change to the merchant's chain, or to the installation's, in its transaction.
 
@@ -124,11 +126,12 @@ def record(  # noqa: PLR0913  # A row of the log has that much to say, and each 
     :param action: `noun.verb` of the closed list.
     :param merchant: whose change it is; None for one of the installation.
     :param subject: the id of the object that was changed.
+    :param entry_id: of the row, if the change itself has kept it; else it is a fresh one.
     :raises ValueError: no such action.
     """
     change = LoggedChange(action, subject, before, after)
     chain = f"merchant:{merchant.id}" if merchant else INSTALLATION
-    return _append(chain, merchant, change, reason)
+    return _append(chain, merchant, change, reason, entry_id)
 
 
 def record_by_person(
@@ -186,7 +189,11 @@ def difference(
 
 
 def _append(
-    chain: str, merchant: Merchant | None, change: LoggedChange, reason: str | None
+    chain: str,
+    merchant: Merchant | None,
+    change: LoggedChange,
+    reason: str | None,
+    entry_id: str | None = None,
 ) -> AuditEntry:
     if change.action not in ACTIONS:
         raise ValueError(f"the audit log knows no action {change.action!r}")
@@ -194,7 +201,7 @@ def _append(
         raise RuntimeError("an audit row is written in the transaction of its change")
     actor = context.actor()
     entry = AuditEntry(
-        id=ids.new("aud"),
+        id=entry_id or ids.new("aud"),
         chain=chain,
         merchant_id=merchant.id if merchant else None,
         action=change.action,

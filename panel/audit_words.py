@@ -77,6 +77,7 @@ WORDS: dict[str, str | Promise] = {
     "holiday.added": _("Holiday added"),
     "holiday.removed": _("Holiday removed"),
     "installation.opened": _("Restored installation opened"),
+    "key_ring.made": _("Key ring made"),
     "key_ring.opened": _("Key ring opened by its custodians"),
     "key_ring.wrapped": _("Keys wrapped again"),
     "key_ring.key_added": _("Encryption key added"),

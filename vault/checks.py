@@ -1,6 +1,7 @@
 """Checks at the start: without its keys a process would seal cards that no other can open."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import structlog
@@ -12,9 +13,14 @@ from django.db import DatabaseError, connection
 from core import keyring
 from core.keyring import dates
 from core.keyring.file import content_of
+from core.keyring.steps import Step
 from vault import peers, ring_history, sealed_rows
 
 log = structlog.get_logger(__name__)
+
+# Writes the rows of steps with a file that the audit log lacks. Given by `vault.apps`: Celery's
+# application loads this module before Django's models are there.
+ROWS_OF_STEPS: list[Callable[[Path, Sequence[Step]], None]] = []
 
 
 def key_ring_loads(**_kwargs: Any) -> list[CheckMessage]:
@@ -42,6 +48,7 @@ def require_keys() -> None:
         missing = [(key, peers.holders(key)) for key in sorted(used - ring.key_ids)]
         if not missing:
             ring_history.require_current(ring, peers.here())
+            _write_missing_rows(ring)
     except DatabaseError as error:
         # Down, or not migrated yet: that is told to every request, and is no reason to stop.
         log.warning("keys_in_use_not_checked", error=type(error).__name__)
@@ -50,6 +57,15 @@ def require_keys() -> None:
         connection.close()
     if missing or wrong:
         raise keyring.KeyRingError("\n".join([*map(_lacks, missing), *map(_has_another, wrong)]))
+
+
+def _write_missing_rows(ring: keyring.KeyRing) -> None:
+    """Write the audit rows of steps that were killed before they had them; a standby cannot."""
+    try:
+        for write in ROWS_OF_STEPS:
+            write(settings.KEYRING_FILE, ring.steps)
+    except DatabaseError as error:
+        log.warning("key_ring_steps_not_noted", error=type(error).__name__)
 
 
 def _used_key_ids() -> set[str]:

@@ -66,11 +66,6 @@ def hand_out(path: Path, files: Sequence[Path]) -> None:
             kek.keep_directory(file.parent)
 
 
-def are_handed_out(files: Sequence[Path]) -> bool:
-    """Return whether the components' files have their names: the last step of a command."""
-    return not any(_draft_of(file).exists() for file in files)
-
-
 def are_of(path: Path, files: Sequence[Path]) -> bool:
     """Return whether a command that was broken off has wrapped a ring by these files' components.
 

@@ -21,7 +21,7 @@ STEPS = ("key_added", "key_promoted", "key_retired", "key_purged", "key_put_back
 ON_ITS_WAY = timedelta(days=1)
 
 
-class Step(NamedTuple):
+class LastStep(NamedTuple):
     """The last step with a key that the audit log has."""
 
     name: str
@@ -60,17 +60,17 @@ def _faults(ring: KeyRing) -> Iterator[str]:
             )
 
 
-def _last_steps() -> dict[str, Step]:
+def _last_steps() -> dict[str, LastStep]:
     actions = [f"key_ring.{step}" for step in STEPS]
     entries = apps.get_model("merchants", "AuditEntry")._default_manager
     rows = entries.filter(chain=CHAIN, action__in=actions)
     known = rows.order_by("sequence").values_list("subject", "action", "created_at")
-    return {key: Step(action.partition(".")[2], at) for key, action, at in known}
+    return {key: LastStep(action.partition(".")[2], at) for key, action, at in known}
 
 
-def _is_old(step: Step) -> bool:
+def _is_old(step: LastStep) -> bool:
     return step.at < timezone.now() - ON_ITS_WAY
 
 
-def _day(step: Step) -> str:
+def _day(step: LastStep) -> str:
     return f"{step.at:%Y-%m-%d}"

@@ -11,8 +11,9 @@ from audit.daily import runs
 from audit.daily.models import DailyRun
 from audit.reconciliation import reading
 from core import keyring
-from core.keyring import dates
+from core.keyring import dates, steps
 from core.keyring.file import content_of
+from vault import ring_steps
 
 Job, Status = DailyRun.Job, DailyRun.Status
 # So late the runs of a day may be done.
@@ -47,14 +48,16 @@ def sentences() -> list[str]:
 
 
 def keys_due() -> list[str]:
-    """Return a sentence for each key that has been used or kept for too long.
+    """Return a sentence for each key that is used or kept for too long, and each step without row.
 
     A key ring that does not load is a finding of its own.
     """
     try:
-        return list(dates.due(content_of(settings.KEYRING_FILE)))
+        content = content_of(settings.KEYRING_FILE)
     except keyring.KeyRingError as error:
         return [str(error)]
+    unnoted = ring_steps.missing(steps.of(content))
+    return [*dates.due(content), *map(ring_steps.in_words, unnoted)]
 
 
 def troubles() -> list[Trouble]:

@@ -7,7 +7,7 @@ is retired. What the processes that run hold is the caller's to ask (`vault.peer
 from pathlib import Path
 from typing import Any
 
-from core.keyring import dates
+from core.keyring import dates, steps
 from core.keyring.content import missing_of, new_key, parsed, retired_in
 from core.keyring.file import content_of, load, replacing, require_not_of_a_sandbox
 from core.keyring.kek import KeyRingError
@@ -18,28 +18,30 @@ from core.keyring.purposes import (
     primary_of,
     purpose_of,
 )
+from core.keyring.steps import Step
 
 
-def add(path: Path, *, key_id: str | None = None) -> str:
+def add(path: Path, *, key_id: str | None = None, step: Step | None = None) -> str:
     """Add a new key, which seals and hashes nothing yet, and return its id.
 
     :param key_id: by default a new encryption key's; a purpose's key begins with its purpose.
+    :param step: noted in the file, as by each of the changes below.
     :raises KeyRingError: the file cannot be used, or another process is changing it.
     """
     key_id = key_id or new_key_id()
-    with replacing(path) as content:
+    with replacing(path, step=step) as content:
         content[_kind_of(key_id)][key_id] = new_key()
         _about(content)[key_id] = dates.made()
     return key_id
 
 
-def promote(path: Path, key_id: str) -> None:
+def promote(path: Path, key_id: str, *, step: Step | None = None) -> None:
     """Make a key the primary one: every process seals and hashes with it from its next start on.
 
     :raises KeyRingError: there is no such key, it is primary already or retired, the file
         cannot be used, or another process is changing it.
     """
-    with replacing(path) as content:
+    with replacing(path, step=step) as content:
         _require_secondary(content, key_id)
         if key_id in retired_in(content):
             raise KeyRingError(f"{key_id} is retired: it seals nothing any more.")
@@ -52,13 +54,13 @@ def promote(path: Path, key_id: str) -> None:
         _about(content)[key_id]["active_since"] = _about(content)[key_id].pop("active_at")
 
 
-def retire(path: Path, key_id: str) -> None:
+def retire(path: Path, key_id: str, *, step: Step | None = None) -> None:
     """Retire a key: it opens what it has sealed, and is never primary again.
 
     :raises KeyRingError: there is no such key, it is the primary one or retired already, the
         file cannot be used, or another process is changing it.
     """
-    with replacing(path) as content:
+    with replacing(path, step=step) as content:
         _require_secondary(content, key_id)
         if key_id in retired_in(content):
             raise KeyRingError(f"{key_id} is retired already.")
@@ -66,13 +68,13 @@ def retire(path: Path, key_id: str) -> None:
         _stamp(content, key_id, "retired")
 
 
-def purge(path: Path, key_id: str) -> None:
+def purge(path: Path, key_id: str, *, step: Step | None = None) -> None:
     """Delete a retired key; the caller has made sure that nothing is sealed with it.
 
     :raises KeyRingError: there is no such key, it is not retired, the file cannot be used, or
         another process is changing it.
     """
-    with replacing(path) as content:
+    with replacing(path, step=step) as content:
         _require_retired(content, key_id)
         content["retired"] = [other for other in retired_in(content) if other != key_id]
         if key_id == CVC:
@@ -91,7 +93,7 @@ def require_retired(path: Path, key_id: str) -> None:
     _require_retired(content_of(path), key_id)
 
 
-def put_back(path: Path, name: str, *, copy: Path) -> None:
+def put_back(path: Path, name: str, *, copy: Path, step: Step | None = None) -> None:
     """Copy a lost key from another key ring, as a retired one if there is a primary one.
 
     :param name: a key's id.
@@ -104,7 +106,7 @@ def put_back(path: Path, name: str, *, copy: Path) -> None:
     if key is None:
         raise KeyRingError(f"The key ring at {copy} holds no key {name!r}.")
     copied = _usable(copy).get("about", {}).get(name, {})
-    with replacing(path, is_incomplete=True) as content:
+    with replacing(path, is_incomplete=True, step=step) as content:
         if name in _keys(content):
             raise KeyRingError(f"The key ring at {path} has a key {name} already.")
         if name == CVC:
@@ -121,9 +123,10 @@ def put_back(path: Path, name: str, *, copy: Path) -> None:
                 _stamp(content, name, "retired")
 
 
-def complete(path: Path) -> list[str]:
+def complete(path: Path, *, action: str | None = None) -> list[str]:
     """Give a file the keys of purposes that are younger than it, and return those purposes.
 
+    :param action: of the step that is noted in the file for each of them.
     :raises KeyRingError: the file cannot be used, or another process is changing it.
     """
     missing = missing_purposes(path)
@@ -134,6 +137,7 @@ def complete(path: Path) -> list[str]:
             names = [primary_of(content, purpose) for purpose in missing]
             content["mac"] |= {name: new_key() for name in names}
             _about(content).update({name: dates.made(is_active=True) for name in names})
+            steps.note(content, *(steps.new(action, name) for name in names if action))
     return missing
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from core.keyring import dates
+from core.keyring import dates, steps
 from core.keyring.kek import Kek, KeyRingError, NotUnwrapped
 from core.keyring.purposes import (
     CVC,
@@ -184,6 +184,7 @@ def _ring(content: Any, purposes: Sequence[str]) -> KeyRing:
         primaries=primaries,
         retired_at=dates.retired_at(content),
         superseded=dates.superseded(content),
+        steps=steps.of(content),
     )
 
 

@@ -38,12 +38,12 @@ def made(*, is_active: bool = False) -> dict[str, str]:
 
 def stamped(about: Mapping[str, Any], step: str) -> dict[str, Any]:
     """Return what is written down about a key, with a step that is done now, and by whom."""
-    return {**about, f"{step}_at": _now().isoformat(), f"{step}_by": _by()}
+    return {**about, f"{step}_at": now().isoformat(), f"{step}_by": by()}
 
 
 def in_the_future(about: Mapping[str, Mapping[str, Any]]) -> str | None:
     """Return the name of a key with a date of tomorrow; clocks may be an hour apart."""
-    latest = _now() + DAY
+    latest = now() + DAY
     for name, one in about.items():
         if any(_instant(one.get(date)) > latest for date in DATES if one.get(date)):
             return name
@@ -76,7 +76,7 @@ def superseded(content: Mapping[str, Any]) -> frozenset[str]:
 def due(content: Mapping[str, Any]) -> Iterator[str]:
     """Yield a sentence for each key that has been used, or kept, for too long."""
     for one in records(content):
-        if one.due_at and one.due_at <= _now():
+        if one.due_at and one.due_at <= now():
             yield f"key ring: {_advice(one)}"
 
 
@@ -119,11 +119,11 @@ def _instant(text: Any) -> datetime:
     return instant
 
 
-def _now() -> datetime:
+def now() -> datetime:
     return datetime.now(UTC).replace(microsecond=0)
 
 
-def _by() -> str:
+def by() -> str:
     """Return the name of the one who does this: a command's operator, else the machine's user."""
     actor = context.actor()
     return actor.name or actor.id or context.login_name() or "somebody without a name"

@@ -15,7 +15,7 @@ from typing import IO, Any
 
 from django.conf import settings
 
-from core.keyring import dates, kek, token
+from core.keyring import dates, kek, steps, token
 from core.keyring.content import (
     FILE_VERSION,
     LIVE,
@@ -29,6 +29,7 @@ from core.keyring.content import (
 )
 from core.keyring.kek import KeyRingError
 from core.keyring.sealing import KeyRing
+from core.keyring.steps import Step
 
 
 def load(path: Path, *, kek_file: Path | None = None) -> KeyRing:
@@ -61,29 +62,35 @@ def create(
     kek_file: Path | None = None,
     wrapping: kek.Wrapping | None = None,
     made_for: str | None = None,
+    step: Step | None = None,
 ) -> None:
     """Write a new key ring, readable by its owner only.
 
     :param kek_file: the place of a key-encryption key that is made now, by default KEK_FILE.
     :param wrapping: one that has been made.
     :param made_for: `sandbox` or `live`; None for a throw-away ring, which both may use.
+    :param step: noted in the file.
     :raises KeyRingError: something is there already, or a place cannot be written.
     """
     _require_free(path)
     made = wrapping or kek.in_file(kek.new_installation(), kek_file or settings.KEK_FILE)
+    content = fresh(made_for)
+    steps.note(content, step)
     with _replaced(path) as file:
         _require_free(path)  # Again: another process may have made one by now.
-        _write(file, wrapped(_wrapped_by(made, fresh(made_for)), made.kek))
+        _write(file, wrapped(_wrapped_by(made, content), made.kek))
 
 
-def wrap(path: Path, wrapping: kek.Wrapping) -> None:
+def wrap(path: Path, wrapping: kek.Wrapping, *, step: Step | None = None) -> None:
     """Wrap all keys of a file by a new key-encryption key; before that they may be in clear.
 
+    :param step: noted in the file.
     :raises KeyRingError: the file cannot be used, or another process is changing it.
     """
     with _replaced(path) as file:
         content = content_of(path, may_be_clear=True)
         parsed(path, content, is_incomplete=True)
+        steps.note(content, step)
         _hand_over(file, path)
         _write(file, wrapped(_wrapped_by(wrapping, content), wrapping.kek))
 
@@ -161,10 +168,13 @@ def _kek_of(path: Path, stored: dict[str, Any], kek_file: Path | None) -> kek.Ke
 
 
 @contextmanager
-def replacing(path: Path, *, is_incomplete: bool = False) -> Iterator[dict[str, Any]]:
+def replacing(
+    path: Path, *, is_incomplete: bool = False, step: Step | None = None
+) -> Iterator[dict[str, Any]]:
     """Yield the file's content, then replace the file atomically by the changed content.
 
     :param is_incomplete: purposes that are younger than the file may be missing.
+    :param step: noted in the file.
     :raises KeyRingError: the file cannot be used, or another process is changing it.
     """
     with _replaced(path) as file:
@@ -172,6 +182,7 @@ def replacing(path: Path, *, is_incomplete: bool = False) -> Iterator[dict[str, 
         content = content_of(path)
         parsed(path, content, is_incomplete=is_incomplete)
         yield content
+        steps.note(content, step)
         _hand_over(file, path)
         _write(file, wrapped(content, _kek_of(path, stored, None)))
 

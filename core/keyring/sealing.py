@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from core.keyring import purposes
 from core.keyring.purposes import CVC, purpose_of
+from core.keyring.steps import Step
 
 BLOB_VERSION = 1
 KEY_BYTES = 32
@@ -37,7 +38,8 @@ class KeyRing:
     """The installation's keys. Shows none of them."""
 
     __slots__ = (
-        "_encryption", "_mac", "primaries", "primary", "retired", "retired_at", "superseded",
+        "_encryption", "_mac", "primaries", "primary", "retired", "retired_at", "steps",
+        "superseded",
     )  # fmt: skip
 
     def __init__(  # noqa: PLR0913  # The parts of a file, each by name.
@@ -50,17 +52,20 @@ class KeyRing:
         retired: Iterable[str] = (),
         retired_at: Mapping[str, datetime] | None = None,
         superseded: Iterable[str] = (),
+        steps: Iterable[Step] = (),
     ) -> None:
         """Take the keys by name.
 
         :param primaries: by purpose its primary key; else the one that is named as the purpose.
         :param superseded: the keys that another one has followed: what they made may be renewed.
+        :param steps: those that the file has been through.
         """
         self.primary = primary
         # They open what they have sealed; no process is given one of them to seal with.
         self.retired = frozenset(retired)
         self.retired_at = dict(retired_at or {})
         self.superseded = frozenset(superseded)
+        self.steps = tuple(steps)
         self._encryption = {key_id: AESGCM(key) for key_id, key in encryption.items()}
         self.primaries = dict(primaries or {name: name for name in mac})
         # By purpose and name, the primary key first.

@@ -9,9 +9,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import OperationalError, connection
 
 from audit.daily import overdue
 from core import keyring
@@ -225,7 +227,10 @@ def test_a_live_ring_with_its_key_on_the_same_mount_is_warned_of(path: Path, set
 # --- Wrapping a ring of before ----------------------------------------------------------------
 
 
-def test_a_ring_in_clear_is_wrapped_without_a_database_and_keeps_its_keys(path: Path) -> None:
+def test_a_ring_in_clear_is_wrapped_without_a_database_and_keeps_its_keys(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "ensure_connection", Mock(side_effect=OperationalError))
     before = keyring.load(path)
     blob, content = before.seal(b"x", context="a"), content_of(path)
     put_in_clear(path)
@@ -495,8 +500,8 @@ def test_files_that_do_not_open_the_ring_are_not_handed_out(
     files = [tmp_path / "one", tmp_path / "two"]
     wrap = keyring.wrap
 
-    def disturbed(*arguments: Any) -> None:
-        wrap(*arguments)
+    def disturbed(*arguments: Any, **options: Any) -> None:
+        wrap(*arguments, **options)
         draft = tmp_path / "two.unused"
         draft.unlink()
         if fault == "of another command":

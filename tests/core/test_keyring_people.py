@@ -18,8 +18,7 @@ from merchants.models import AuditEntry, User
 from tests.stage.key_change import KeyChange, keyring_command
 from tests.stage.key_ring_files import without_purposes
 from tests.stage.second_factors import add_app, code
-from vault import custodians
-from vault.management.commands import keyring as of_keys
+from vault import custodians, ring_steps
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
@@ -106,7 +105,7 @@ def test_a_change_whose_row_was_lost_is_not_called_none(
         raise OperationalError("the connection was lost")
 
     with monkeypatch.context() as patched:
-        patched.setattr(of_keys, "transaction", SimpleNamespace(atomic=dies_at_its_commit))
+        patched.setattr(ring_steps, "transaction", SimpleNamespace(atomic=dies_at_its_commit))
         with pytest.raises(CommandError, match=r"was changed \(key_promoted\)"):
             run(monkeypatch, "promote", operators.new, people=(ADA, BEN), codes=2)
 

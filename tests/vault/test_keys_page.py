@@ -162,9 +162,9 @@ def test_the_page_leads_two_operators_through_a_change_of_the_key(
     assert_opens_by_one_key(tokens, installation.names["k_NEW"])
     assert audit_keys.check().differences == []
     rows = AuditEntry.objects.filter(action__startswith="key_ring.").order_by("sequence")
-    steps_made = ["key_added", "key_promoted", "key_retired", "key_purged"]
+    steps_made = ["made", "key_added", "key_promoted", "key_retired", "key_purged"]
     assert [row.action.partition(".")[2] for row in rows] == steps_made
-    assert {row.actor for row in rows} == {"operator"}
+    assert {row.actor for row in rows[1:]} == {"operator"}
 
 
 def test_the_page_leads_two_operators_through_a_change_for_hashes(

@@ -5,11 +5,8 @@ removing of a file next to the key ring, and on both sides of each write to the 
 """
 
 import io
-import os
 import shutil
 import signal
-import sys
-import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,12 +15,12 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
-from django.db import connections
 
 from core import keyring
-from core.keyring import KeyRingError
-from core.keyring.file import stored_in
+from core.keyring import KeyRingError, steps
+from core.keyring.file import content_of, stored_in
 from merchants.models import AuditEntry
+from tests.stage.killed_commands import forked
 from tests.stage.lengths import length, tried
 
 pytestmark = [
@@ -35,7 +32,6 @@ pytestmark = [
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108  # Each test has a directory of its own in it.
 # The gate dies at some of the steps, from the first one on.
 EVERY = length(short=5, full=1)
-STEPS = ("open", "os.rename", "os.remove")
 
 
 @dataclass
@@ -76,44 +72,6 @@ def at(request: pytest.FixtureRequest, settings: Any) -> Iterator[Callable[[], H
     keyring.ring.cache_clear()
 
 
-def forked(host: Host, *words: str, die_at: int = 0) -> int:
-    """Run the command in a fork; return its status, which is -9 if it died at that step."""
-    connections.close_all()
-    if child := os.fork():
-        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    status = 1
-    try:
-        if die_at:
-            _die_at(die_at, host.directory)
-        call_command(*words, stdout=io.StringIO())
-        status = 0
-    except BaseException:  # noqa: BLE001  # Nothing of the test's may run in the fork.
-        traceback.print_exc()
-    finally:
-        os._exit(status)
-
-
-def _die_at(step: int, directory: Path) -> None:
-    left, fsync = [step], os.fsync
-
-    def count() -> None:
-        left[0] -= 1
-        if left[0] == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    def watch(event: str, arguments: tuple[Any, ...]) -> None:
-        if event in STEPS and str(arguments[0]).startswith(str(directory)):
-            count()
-
-    def watched(descriptor: int) -> None:
-        count()
-        fsync(descriptor)
-        count()
-
-    sys.addaudithook(watch)
-    os.fsync = watched
-
-
 def opened(path: Path, *kek_files: Path) -> list[Path]:
     """Return which of the files with key-encryption keys opens the ring; the others say a way."""
     refusals = {kek_file: refusal(path, kek_file) for kek_file in kek_files}
@@ -132,12 +90,12 @@ def refusal(path: Path, kek_file: Path) -> str:
 def test_a_wrap_that_is_killed_anywhere_is_gone_on_with_by_the_same_command(
     at: Callable[[], Host],
 ) -> None:
-    step, kills, status = 1 - EVERY, 0, -signal.SIGKILL
+    step, kills, status, wrapped = 1 - EVERY, 0, -signal.SIGKILL, set[str]()
     while status:
         step, host = step + EVERY, at()
         earlier, key_ids = stored_in(host.ring)["kek"], keys_of(host)
 
-        status = forked(host, *host.words, die_at=step)
+        status = forked(*host.words, die_at=step, near=host.directory)
 
         assert status in (0, -signal.SIGKILL)
         # The next start: the ring is the old one or the new one, and a key of one of them opens it.
@@ -145,17 +103,19 @@ def test_a_wrap_that_is_killed_anywhere_is_gone_on_with_by_the_same_command(
         assert [path for path in host.directory.iterdir() if is_lent(path, earlier)] == [], step
         if status:
             kills += 1
-            assert forked(host, *host.words) == 0, step
+            assert forked(*host.words) == 0, step
         assert opened(host.ring, host.old, host.kek_file) == [host.kek_file], step
         assert keys_of(host) == key_ids
         assert {path.name for path in host.directory.iterdir()} == {
             "keyring", "old", "kek", *(file.name for file in host.files),
         }, step  # fmt: skip
         assert by_custodians(host), step
+        wrapped |= {one.row for one in steps.of(content_of(host.ring))}
 
     tried(kills, "kills of keyring wrap")
     assert kills >= 25 // EVERY
-    assert AuditEntry.objects.filter(action="key_ring.wrapped").count() > kills
+    rows = AuditEntry.objects.filter(action="key_ring.wrapped")
+    assert set(rows.values_list("pk", flat=True)) == wrapped
 
 
 def test_a_first_ring_that_is_killed_anywhere_is_made_by_the_same_command(
@@ -167,13 +127,13 @@ def test_a_first_ring_that_is_killed_anywhere_is_made_by_the_same_command(
         host.ring.unlink()
         words = ("create_keyring", *(word for word in host.words if "component" in word))
 
-        status = forked(host, *words, die_at=step)
+        status = forked(*words, die_at=step, near=host.directory)
 
         assert not host.ring.exists() or opened(host.ring, host.kek_file), step
         # A ring that is whole is told to be there; custodians' files get their names.
         if not host.ring.exists() or host.files:
             kills += bool(status)
-            assert forked(host, *words) == 0, step
+            assert forked(*words) == 0, step
         assert opened(host.ring, host.kek_file), step
         assert by_custodians(host), step
 

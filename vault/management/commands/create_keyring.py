@@ -4,8 +4,9 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from core import keyring
-from core.keyring import kek
+from core import context, keyring
+from core.context import ActorKind
+from core.keyring import kek, steps
 from vault import custodians
 
 
@@ -26,7 +27,10 @@ class Command(BaseCommand):
                 if path.exists():
                     keyring.create(path)  # Refused before a custodian has written anything down.
                 made = custodians.make(kek.new_installation(), files, self.stdout)
-                keyring.create(path, wrapping=made, made_for=settings.INSTALLATION)
+                with context.work():
+                    context.act_as(ActorKind.COMMAND, "create_keyring", context.login_name())
+                    step = steps.new("key_ring.made", made.kek.installation)
+                    keyring.create(path, wrapping=made, made_for=settings.INSTALLATION, step=step)
             custodians.hand_out(path, files)
         except keyring.KeyRingError as error:
             raise CommandError(str(error)) from error

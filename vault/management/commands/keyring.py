@@ -1,21 +1,21 @@
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import structlog
 from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
-from django.db import DatabaseError, ProgrammingError, transaction
+from django.db import DatabaseError, ProgrammingError
 
 from api.commands import AuditedCommand
-from core import keyring, stop_signals
+from core import keyring
 from core.keyring import components, dates, needs
+from core.keyring.content import MADE_FOR
 from core.keyring.file import content_of, installation_of, stored_in
 from merchants import audit_log, operators, second_factors
 from merchants import keys as api_keys
 from merchants.models import AuditHead
-from vault import cards, custodians, peers, sealed_rows
+from vault import cards, custodians, peers, ring_steps, sealed_rows
 
 log = structlog.get_logger(__name__)
 
@@ -73,10 +73,10 @@ class Command(AuditedCommand):
 
     def needs_operators(self, options: dict[str, Any]) -> bool:
         # Second factors are sealed by the ring: one that does not load proves nobody's code.
-        if _loads():
+        if ring_steps.loads():
             return super().needs_operators(options)
         other = options["file"]
-        if other and _loads(other) and super().needs_operators(options):
+        if other and ring_steps.loads(other) and super().needs_operators(options):
             raise CommandError(f"Set KEYRING_FILE to {other}: operators are proved by its keys.")
         return False
 
@@ -100,6 +100,8 @@ class Command(AuditedCommand):
         names = ("purpose", "key_id", "copy", "components", "revoke_unused")
         given = [options[name] for name in names if name in options]
         try:
+            if options["step"] not in self.reading:
+                ring_steps.write_missing_of(path)
             step(path, *given)
         except keyring.KeyRingError as error:
             raise CommandError(str(error)) from error
@@ -116,9 +118,11 @@ class Command(AuditedCommand):
             for reason in _reasons(ring, one.name):
                 self.stdout.write(f"{one.name} is needed: {reason}")
         self.stdout.write(
-            f"installation {content['installation']}, wrapped by {content['kek']} of "
-            f"{content['provider']}"
+            f"installation {content['installation']}, {_kind_of(content)}wrapped by "
+            f"{content['kek']} of {content['provider']}"
         )
+        for step in ring_steps.missing(ring.steps):
+            self.stdout.write(ring_steps.in_words(step))
         for sentence in dates.due(content):
             self.stdout.write(f"DUE  {sentence}")
         for process in peers.living().order_by("host", "kind", "id"):
@@ -131,8 +135,8 @@ class Command(AuditedCommand):
 
     def _add(self, path: Path, purpose: str | None) -> None:
         key_id = keyring.new_key_id(purpose)
-        with _noted("key_added", path, key_id):
-            keyring.add(path, key_id=key_id)
+        with ring_steps.noted("key_added", path, key_id) as step:
+            keyring.add(path, key_id=key_id, step=step)
         self.stdout.write(
             f"Added {key_id}. Once every process has started anew with this file: "
             f"manage.py keyring promote {key_id}"
@@ -147,7 +151,8 @@ class Command(AuditedCommand):
                     f"lacks. Put it back: `manage.py keyring put-back {purpose} --from COPY`, of "
                     "which COPY is a key ring that has it."
                 )
-        added = keyring.complete(path)
+        added = keyring.complete(path, action="key_ring.key_added")
+        ring_steps.write_if_possible(path)
         if not added:
             self.stdout.write(f"Nothing to add: {path} has a key for every purpose.")
             return
@@ -173,10 +178,17 @@ class Command(AuditedCommand):
             )
             return
         keyring.load(path)
-        _note_opening(path, stored["installation"])
+        self._note_opening(path, stored["installation"])
         self.stdout.write(
             f"The key ring is open: {settings.KEK_FILE} has its key. Start the service."
         )
+
+    def _note_opening(self, path: Path, installation: str) -> None:
+        try:
+            ring_steps.note("opened", path, installation)
+        except (DatabaseError, keyring.KeyRingError) as error:
+            # A host that starts may reach its database later than its custodians come.
+            log.warning("opening_not_noted", error=type(error).__name__)
 
     def _wrap(self, path: Path, files: list[Path]) -> None:
         was_clear = not keyring.is_wrapped(path)
@@ -184,12 +196,12 @@ class Command(AuditedCommand):
             keyring.missing_purposes(path)  # Refused before anybody has written anything down.
         installation = installation_of(path)
         if custodians.are_of(path, files):
-            self._finish(path, installation, files)
+            self._finish(path, files)
             return
         # Before the transaction: custodians who write on paper take minutes.
         wrapping = custodians.make(installation, files, self.stdout)
-        with _noted("wrapped", path, installation):
-            keyring.wrap(path, wrapping)
+        with ring_steps.noted("wrapped", path, installation) as step:
+            keyring.wrap(path, wrapping, step=step)
         custodians.hand_out(path, files)
         self.stdout.write(
             f"Wrapped all keys of {path} by a new key of {settings.KEK_PROVIDER}. Bring the file "
@@ -201,12 +213,9 @@ class Command(AuditedCommand):
             )
         )
 
-    def _finish(self, path: Path, installation: str, files: list[Path]) -> None:
-        """Write down what a command did that was broken off behind the key ring's file."""
-        if not custodians.are_handed_out(files):
-            with _noted("wrapped", path, installation):
-                pass
-            custodians.hand_out(path, files)
+    def _finish(self, path: Path, files: list[Path]) -> None:
+        """Do the last step of a command that was broken off behind the key ring's file."""
+        custodians.hand_out(path, files)
         self.stdout.write(
             f"{path} is wrapped by the components of these files already: give new files for "
             "another key."
@@ -217,8 +226,8 @@ class Command(AuditedCommand):
         if keyring.purpose_of(key_id) == cards.PURPOSE:
             cards.require_known_under(key_id)
         earlier = _primary_like(path, key_id)
-        with _noted("key_promoted", path, key_id):
-            keyring.promote(path, key_id)
+        with ring_steps.noted("key_promoted", path, key_id) as step:
+            keyring.promote(path, key_id, step=step)
         then = f"keyring remove {earlier}" if keyring.purpose_of(key_id) else "vault_rotate"
         self.stdout.write(
             f"{key_id} is primary. Once every process has started anew with this file: "
@@ -232,8 +241,8 @@ class Command(AuditedCommand):
             peers.require_sealing_with(_primary_like(path, key_id))
         else:
             _require_unused(key_id)
-        with _noted("key_retired", path, key_id):
-            keyring.retire(path, key_id)
+        with ring_steps.noted("key_retired", path, key_id) as step:
+            keyring.retire(path, key_id, step=step)
         then = ", and start every process anew" if keyring.purpose_of(key_id) else ""
         self.stdout.write(
             f"Retired {key_id}: it opens what it has sealed, and seals nothing any more. Bring the "
@@ -255,8 +264,8 @@ class Command(AuditedCommand):
             _require_not_needed(path, key_id)
         else:
             _require_unused(key_id)
-        with _noted("key_purged", path, key_id):
-            keyring.purge(path, key_id)
+        with ring_steps.noted("key_purged", path, key_id) as step:
+            keyring.purge(path, key_id, step=step)
         self.stdout.write(
             f"Took {key_id} out for good. Keep it with the backups of the database that still "
             "need it."
@@ -268,8 +277,7 @@ class Command(AuditedCommand):
         # A newer ring that has it would be refused from then on, as an earlier copy.
         self._hear_all()
         peers.require_lost(key_id)
-        with _noted("key_purged", path, key_id):
-            pass
+        ring_steps.note("key_purged", path, key_id)
         self.stdout.write(
             f"{key_id} is lost for good. Processes start without it, and what it made is unknown."
         )
@@ -279,55 +287,14 @@ class Command(AuditedCommand):
         peers.hear_all()
 
     def _put_back(self, path: Path, name: str, copy: Path) -> None:
-        with _noted("key_put_back", path, name):
-            keyring.put_back(path, name, copy=copy)
+        with ring_steps.noted("key_put_back", path, name) as step:
+            keyring.put_back(path, name, copy=copy, step=step)
         is_retired = name in keyring.load(path).retired
         then = "" if keyring.purpose_of(name) else ", then run `manage.py vault_rotate`"
         self.stdout.write(
             f"Put {name} back{' as a retired key' if is_retired else ''}. Bring the file to "
             f"every host, start every process anew{then}."
         )
-
-
-@contextmanager
-def _noted(verb: str, path: Path, subject: str) -> Iterator[None]:
-    """Commit a row of the audit log if the block changes the file; its code is of the ring, too."""
-    if not _loads():
-        yield
-        return
-    is_changed = False
-    try:
-        with transaction.atomic():
-            after = {"file": str(path)}
-            audit_log.record(f"key_ring.{verb}", merchant=None, subject=subject, after=after)
-            # Else a signal between the file's change and the commit would leave no row.
-            stop_signals.go_to_the_end()
-            yield
-            is_changed = True
-    except DatabaseError as error:
-        if not is_changed:
-            raise
-        raise CommandError(
-            f"{path} was changed ({verb}), and the database went away before its row in the audit "
-            "log was kept: write the change down by hand."
-        ) from error
-
-
-def _note_opening(path: Path, installation: str) -> None:
-    try:
-        with _noted("opened", path, installation):
-            pass
-    except DatabaseError as error:
-        # A host that starts may reach its database later than its custodians come.
-        log.warning("opening_not_noted", error=type(error).__name__)
-
-
-def _loads(path: Path | None = None) -> bool:
-    try:
-        keyring.load(path or settings.KEYRING_FILE)
-    except keyring.KeyRingError:
-        return False
-    return True
 
 
 def _history(one: dates.KeyRecord) -> str:
@@ -339,6 +306,10 @@ def _history(one: dates.KeyRecord) -> str:
     ]
     due = [f"due {one.due_at:%Y-%m-%d}"] if one.due_at else []
     return ", ".join([*told, *due]) or "of before dates were kept"
+
+
+def _kind_of(content: Mapping[str, Any]) -> str:
+    return f"made for {content[MADE_FOR]}, " if MADE_FOR in content else ""
 
 
 def _role(ring: keyring.KeyRing, key_id: str) -> str:
