@@ -26,7 +26,7 @@ from bench.panel import BOOKS
 from core import clock, local_days
 from ledger import checkpoints, transactions
 from merchants.models import Merchant, User
-from panel.merchants import balance_lines, chart_figures, figures
+from panel.merchants import balance_lines, chart_figures, figures, money_back
 from panel.merchants.chart_figures import PERIODS
 from payments.intents import counted_days
 from payouts.statements import closing
@@ -50,6 +50,7 @@ def forget() -> None:
     """Let the next overview work its figures out."""
     figures.forget()
     chart_figures.forget()
+    money_back.forget()
 
 
 class BookReader:

@@ -48,6 +48,17 @@ class Count(NamedTuple):
         return self.paid * 1000 // decided / 10 if decided else None
 
 
+class Compared(NamedTuple):
+    """The payments of a period, and those of as many days before.
+
+    :param change: of the amount that was charged, in whole percent; None if there was none before.
+    """
+
+    now: Count
+    before: Count
+    change: int | None
+
+
 class Place(NamedTuple):
     """A place along a chart.
 
@@ -91,6 +102,12 @@ class ChartFigures(NamedTuple):
     @property
     def whole_before(self) -> Count:
         return _sum(self.before.values())
+
+    @property
+    def compared(self) -> Compared:
+        now, before = self.whole, self.whole_before
+        more = now.charged - before.charged
+        return Compared(now, before, round(more * 100 / before.charged) if before.charged else None)
 
 
 class Period(NamedTuple):

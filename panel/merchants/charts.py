@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils.formats import date_format, time_format
 from django.utils.http import urlencode
 from django.utils.translation import gettext_lazy as _
@@ -19,8 +18,9 @@ from django.utils.translation import gettext_lazy as _
 from core import local_days, money
 from merchants.models import Member
 from panel import permissions
-from panel.merchants import chart_figures, hook_hours
+from panel.merchants import chart_figures, chart_lists, hook_hours, money_back, overview_tiles
 from panel.merchants.chart_figures import PERIODS, ChartFigures, Count, Place
+from panel.merchants.money_back import MoneyBack
 from panel.merchants.payment_words import reason_of
 from payments.intents.day_counts import (
     BY_RULES,
@@ -92,17 +92,6 @@ class Slot(NamedTuple):
     success_y: float | None
 
 
-class Compared(NamedTuple):
-    """The payments of a period, and those of as many days before.
-
-    :param change: of the amount that was charged, in whole percent; None if there was none before.
-    """
-
-    now: Count
-    before: Count
-    change: int | None
-
-
 class Ending(NamedTuple):
     """A way in which payments ended: a part of the strip, with its letter."""
 
@@ -142,9 +131,10 @@ def shown(request: HttpRequest, member: Member) -> dict[str, Any]:
     asked = request.GET.get("days", "")
     days = int(asked) if asked in {str(one) for one in PERIODS} else DEFAULT_DAYS
     period = chart_figures.of(member.merchant, days)
+    back = money_back.of(member.merchant, days)
     known = period.currencies if period else []
     currency = _currency(request, member, known)
-    codes = sorted({*known, currency})
+    codes = sorted({*known, *overview_tiles.currencies(back), currency})
     return {
         "period": period,
         "currency": currency,
@@ -153,8 +143,9 @@ def shown(request: HttpRequest, member: Member) -> dict[str, Any]:
             (code.upper(), _query(days, code), code == currency)
             for code in (codes if len(codes) > 1 else [])
         ],
+        "has_any": len(codes) > 1 or bool(known or overview_tiles.currencies(back)),
         "hours": hook_hours.of(member) if permissions.may_open(member, "endpoint") else [],
-        **(_pictures(member, period.of(currency)) if period else {}),
+        **(_shown_of(member, period.of(currency), back) if period else {}),
     }
 
 
@@ -170,13 +161,18 @@ def _query(days: int, currency: str) -> str:
     return urlencode({"days": str(days), "currency": currency})
 
 
+def _shown_of(member: Member, found: ChartFigures, back: MoneyBack | None) -> dict[str, Any]:
+    tiles = overview_tiles.of(member, found, back)
+    return {**_pictures(member, found), "tiles": tiles}
+
+
 def _pictures(member: Member, found: ChartFigures) -> dict[str, Any]:
     slots = _slots(member, found)
     total = sum(found.endings.values())
     highest = max([slot.payments.charged for slot in slots] + [slot.before for slot in slots])
     return {
         "figures": found,
-        "charged": _compared(found),
+        "charged": found.compared,
         "slots": slots,
         "highest": money.written(highest, found.currency),
         "before_line": _line((slot.middle, slot.before_y) for slot in slots),
@@ -186,17 +182,11 @@ def _pictures(member: Member, found: ChartFigures) -> dict[str, Any]:
         "endings": _endings(member, found, total),
         "total": total,
         "reasons": _reasons(found),
-        "refused_url": _list(member, found, REFUSED),
+        "refused_url": chart_lists.payments(member, found, REFUSED),
         "groups": _groups(member, found),
         "bottom": TOP + HEIGHT,
         "sizes": {"width": WIDTH, "top": TOP, "strip": STRIP},
     }
-
-
-def _compared(found: ChartFigures) -> Compared:
-    now, before = found.whole, found.whole_before
-    more = now.charged - before.charged
-    return Compared(now, before, round(more * 100 / before.charged) if before.charged else None)
 
 
 def _slots(member: Member, found: ChartFigures) -> list[Slot]:
@@ -212,7 +202,7 @@ def _slots(member: Member, found: ChartFigures) -> list[Slot]:
             label=(label := _label(member, found, at, "D j M")),
             said=f"{label}: {money.written(count.charged, found.currency)}",
             mark=_label(member, found, at, "j M") if place % every == 0 else "",
-            url=_list(member, found, (), at), payments=count, before=before,
+            url=chart_lists.payments(member, found, (), at), payments=count, before=before,
             x=round(place * step + step * 0.15, 1), middle=round((place + 0.5) * step, 1),
             width=round(step * 0.7, 1), y=round(TOP + HEIGHT - height, 1), height=round(height, 1),
             before_y=round(TOP + HEIGHT - before * HEIGHT / highest, 1),
@@ -240,7 +230,7 @@ def _endings(member: Member, found: ChartFigures, total: int) -> list[Ending]:
         width = number * STRIP / total if total else 0.0
         endings.append(Ending(
             name, letter, ENDING_LABELS[name], number, number * 1000 // max(total, 1) / 10,
-            _list(member, found, STATUSES[name]),
+            chart_lists.payments(member, found, STATUSES[name]),
             round(x, 1), round(max(width - 2, min(width, 1)), 1), round(x + width / 2, 1),
         ))  # fmt: skip
         x += width
@@ -275,7 +265,7 @@ def _list_of_group(member: Member, found: ChartFigures, name: str, value: Any) -
     """
     if value is None:
         return ""
-    return f"{_list(member, found, ())}&{urlencode({name: value})}"
+    return f"{chart_lists.payments(member, found, ())}&{urlencode({name: value})}"
 
 
 def _value(name: str, value: Any) -> Any:
@@ -284,16 +274,3 @@ def _value(name: str, value: Any) -> Any:
     if name == "domestic":
         return _("Domestic") if value == "true" else _("Foreign")
     return value
-
-
-def _list(
-    member: Member, found: ChartFigures, statuses: Sequence[str], at: Place | None = None
-) -> str:
-    """Return the address of the list of a period's payments, or of a day's."""
-    first, last = (at.day, at.day) if at else (found.first, found.last)
-    asked = {
-        "currency": found.currency, "status[]": [str(one) for one in statuses],
-        "created_from": first.isoformat(), "created_to": last.isoformat(),
-    }  # fmt: skip
-    way = reverse("panel:payments", args=[member.merchant_id])
-    return f"{way}?{urlencode(asked, doseq=True)}"

@@ -52,12 +52,18 @@ GROUP BY 1
 
 
 class Tile(NamedTuple):
-    """One figure: its name, its value, and what it is about."""
+    """One figure: its name, its value, and what it is about.
+
+    :param url: of the list of what it counts, if it leads there.
+    :param mark: a sign before `about`, and its colour.
+    """
 
     label: str
     value: str
     about: str
     colour: str = ""
+    url: str = ""
+    mark: tuple[str, str] = ("", "")
 
 
 def of(member: Member) -> list[Tile]:
