@@ -1,6 +1,7 @@
 """The rows of a statement: with their labels for the page, and as cells of its CSV file."""
 
 from collections.abc import Iterable
+from datetime import date
 from typing import Any, NamedTuple
 
 from django.utils.translation import gettext_lazy as _
@@ -65,6 +66,15 @@ def whole(made: Statement) -> StatementLine:
         *(numbers for _kind, *numbers in made.lines), strict=True
     )
     return StatementLine("change", _("Change in the month"), *map(sum, columns))
+
+
+def payouts(made: Statement) -> list[dict[str, Any]]:
+    """Return the payouts of a statement, their days as dates: the row keeps them as texts."""
+    days = ("sent", "arrived")
+    return [
+        {**one, **{day: one[day] and date.fromisoformat(one[day]) for day in days}}
+        for one in made.payouts
+    ]
 
 
 def cells(made: Statement, *, is_final: bool) -> list[tuple[Any, ...]]:

@@ -60,7 +60,7 @@ def statement(request: HttpRequest, member: Member, statement: str) -> HttpRespo
         "made": made,
         "lines": statement_rows.lines(made),
         "whole": statement_rows.whole(made),
-        "payouts": made.payouts,
+        "payouts": statement_rows.payouts(made),
         **_times(made),
         "months": _beside(member.merchant, sheet),
         "hours": abs(sheet.shift) / 60,
@@ -114,9 +114,11 @@ def _books(merchant: Merchant) -> Iterator[tuple[str, list[Sheet]]]:
     accounts = Account.objects.for_merchant(merchant).filter(kind=Account.Kind.AVAILABLE)
     for currency in accounts.order_by("currency").values_list("currency", flat=True):
         final = rows.get(currency, [])
-        month = drafting.next_month(merchant, currency, final[0].statement if final else None)
+        last = final[0].statement if final else None
+        month = drafting.next_month(merchant, currency, last)
         if month:
             running = Statement(merchant=merchant, currency=currency, month=month)
+            running.opening = last.closing if last else 0
             yield currency, [Sheet(running, is_final=False), *final]
 
 

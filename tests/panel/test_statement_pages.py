@@ -1,6 +1,7 @@
 """Statements in the panel: listed, shown, in a file, and unknown where there is none."""
 
 import csv
+import re
 from datetime import UTC, datetime
 from io import StringIO
 from typing import Any
@@ -13,6 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from core import clock
 from ledger import checkpoints
 from merchants.models import Merchant
+from panel.merchants import statement_rows
 from payouts.statements import closing
 from payouts.statements.models import Statement
 from tests.stage.book_keeping import Till, price
@@ -81,6 +83,38 @@ def test_a_statement_shows_what_its_row_has(
     ):  # fmt: skip
         assert words in page, words
     assert "Provisional" not in page
+
+
+def test_days_of_payouts_stand_as_all_days_of_the_panel(
+    owner: Client, acme: ApiClient, november: Statement, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [kept] = november.payouts
+    days = [("2026-11-10", None), ("2026-11-10", "2026-11-11")]
+    made = Statement(payouts=[kept | {"sent": sent, "arrived": there} for sent, there in days])
+    read_from = statement_rows.payouts
+    monkeypatch.setattr(statement_rows, "payouts", lambda _row: read_from(made))
+
+    page = read(owner, acme, "statement", "2026-11-try")
+
+    cells = re.findall(r'<td data-name="(?:Sent|Arrived)">([^<]*)</td>', page)
+    assert cells == ["10 Nov 2026", "–", "10 Nov 2026", "11 Nov 2026"]
+
+
+def test_the_list_has_the_running_months_opening_and_says_when_the_rest_is_known(
+    owner: Client, acme: ApiClient, november: Statement
+) -> None:
+    page = read(owner, acme, "statements")
+
+    running = page.partition("December 2026")[2].partition("</tr>")[0]
+    assert f"₺{november.closing / 100:,.2f}" in running
+    assert "when the month is over" in running
+    assert "when the month is over" not in page.partition("November 2026")[2]
+
+
+def test_the_first_month_opens_with_nothing(owner: Client, acme: ApiClient) -> None:
+    Till(acme.merchant).topup(7_00)
+
+    assert "₺0.00" in read(owner, acme, "statements")
 
 
 def test_the_running_month_is_provisional_and_ties_with_the_balance(
