@@ -30,6 +30,8 @@ BADGES: dict[str, Badge] = {
     "abandoned": Badge("–", _("Did not come back"), "secondary"),
     "superseded": Badge("–", _("Overtaken"), "secondary"),
     "pending": Badge("◔", _("Pending"), "yellow"),
+    # Of the panel alone: money that is not available yet, which the API calls `pending`.
+    "pending_funds": Badge("◔", _("Pending funds"), "yellow"),
     "failed": Badge("✕", _("Failed"), "red"),
     "needs_response": Badge("◔", _("Needs an answer"), "yellow"),
     "under_review": Badge("…", _("Under review"), "blue"),

@@ -43,7 +43,8 @@ def parts(member: Member, object_id: str) -> dict[str, Any]:
     moved = transactions.shown(found, member.merchant)
     for row, movement in zip(moved, found, strict=True):
         word = balance_words.TYPES.get(row["type"], row["type"])
-        row |= {"word": word, "created_at": movement.created_at}
+        standing = "pending_funds" if row["status"] == "pending" else row["status"]
+        row |= {"word": word, "created_at": movement.created_at, "standing": standing}
     return {"transactions": moved, "told": details.events(member, object_id)}
 
 

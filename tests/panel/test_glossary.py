@@ -19,6 +19,8 @@ TERMS = {
     r"operators?": "operatör",
     r"statements?": "ekstre",
     r"filters?": "filtre",
+    r"pending (?:funds|becomes|afterwards)|of it pending|available and pending": "valör bekle",
+    r"(?:reserved|held) for disputes": "bloke",
 }
 # Translations of before, and of other glossaries.
 FORBIDDEN = [
@@ -59,7 +61,7 @@ def test_each_term_has_one_translation() -> None:
     [
         ("Cancel the payout?", "Aktarım iptal edilsin mi?"), ("Top-ups", "Yüklemeler"),
         ("Merchant", "İşyeri"), ("Filter", "Süz"), ("Second factor", "İkinci etken"),
-        ("Settlement", "Mutabakat"),
+        ("Settlement", "Mutabakat"), ("Pending funds", "Bekleyen"),
     ],
 )  # fmt: skip
 def test_another_word_is_found(english: str, turkish: str) -> None:
