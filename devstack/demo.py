@@ -21,8 +21,6 @@ CREATE_MERCHANT = [
     *("--website", "https://acme.example"),
     *("--callback", f"http://{SHOP_AT}/"),
     "--json",
-    # Django's checks load every page; `./dev check` makes them.
-    "--skip-checks",
 ]
 SESSIONS = "/v1/checkout/sessions"
 # Without addresses to lead back to: no shop needs to run.

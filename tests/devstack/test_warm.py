@@ -7,11 +7,12 @@ from tests.stage.processes import run
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(databases=["default", "bank"])]
 
 SHOWS = """
-import atexit, os, sys, threading, time
+import atexit, os, sys, threading
 import config
 from django.conf import settings
 atexit.register(print, "at its end", flush=True)
-threading.Thread(target=lambda: (time.sleep(0.1), print("thread", flush=True))).start()
+main = threading.main_thread()
+threading.Thread(target=lambda: (main.join(), print("thread", flush=True))).start()
 print(sorted(os.environ.items()), os.getcwd(), sys.argv, settings.RELEASE)
 print(__name__, sys.modules["__main__"].__name__, "pytest" in sys.modules)
 sys.exit({ending})
