@@ -1,9 +1,9 @@
 """The smallest installation: one web process, the bank, and a merchant who pays."""
 
 import json
-import secrets
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import requests
 
@@ -27,7 +27,7 @@ class OneHost:
         self._headers = {"Authorization": f"Bearer {merchant['secret_key']}"}
 
     def post(self, path: str, body: Any = None, *, key: str = "") -> requests.Response:
-        headers = {**self._headers, "Idempotency-Key": key or secrets.token_hex(8)}
+        headers = {**self._headers, "Idempotency-Key": key or str(uuid4())}
         url = f"{self.web.url}/v1{path}"
         return requests.post(url, json=body or {}, headers=headers, timeout=PATIENCE_SECONDS)
 
@@ -36,7 +36,7 @@ class OneHost:
 
     def insist(self, path: str, body: Any = None, *, key: str = "") -> Any:
         """Repeat a request with its key until it is done; return the answer's body."""
-        key = key or secrets.token_hex(8)
+        key = key or str(uuid4())
         answers: list[requests.Response] = []
 
         def is_done() -> bool:

@@ -1,13 +1,13 @@
 """The normal set-up: two of each process behind a balancer, and a merchant who uses it."""
 
 import json
-import secrets
 import shutil
 import signal
 from itertools import count
 from pathlib import Path
 from threading import Lock
 from typing import Any
+from uuid import uuid4
 
 import redis
 import requests
@@ -120,7 +120,7 @@ class Shop:
         """:raises AssertionError: the answer is a refusal, or none came from any process."""
         headers = self.headers
         if method == "POST":
-            headers = {**headers, "Idempotency-Key": secrets.token_hex(8)}
+            headers = {**headers, "Idempotency-Key": str(uuid4())}
         answer = self._answer(method, path, json=body, headers=headers)
         assert answer.status_code == 200, answer.text
         return answer.json()

@@ -11,6 +11,7 @@ from itertools import count
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
+from uuid import uuid4
 
 import pytest
 import requests
@@ -74,7 +75,7 @@ class Shop(Thread):
         turn = time.monotonic()
         while not self.is_over.wait(max(0, turn - time.monotonic())):
             turn = max(turn, time.monotonic() - TURN_SECONDS) + TURN_SECONDS
-            self._pay(secrets.token_hex(8))
+            self._pay(str(uuid4()))
             self._pay(next(iter(self.paid)))
             self._send("GET", PAYMENTS, lambda answer: answer.status_code == 200)
             self._send("GET", self.page, lambda answer: answer.status_code == 203)
