@@ -16,6 +16,7 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from django.conf import settings as django_settings
 from django.db import connection
@@ -36,7 +37,7 @@ from tests.stage.key_change import change_key, seal_many
 from tests.stage.kills import until
 from tests.stage.lengths import length, tried
 from tests.stage.stopped import begun, ended, sleep_in_the_database, stopped
-from tests.stage.web_process import environment
+from tests.stage.web_process import PATIENCE_SECONDS, environment
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "bank"])
 
@@ -210,11 +211,17 @@ def test_a_terminal_that_was_asked_for_a_secret_shows_again_what_is_typed(
         command, cwd=ROOT, env=environment(), stdin=theirs, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, text=True, start_new_session=True,
     )  # fmt: skip
-    until(lambda: not shows(theirs))
+    assert process.stderr
+    assert os.read(process.stderr.fileno(), 100)  # The question is asked, and then read its answer.
+    until(lambda: psutil.Process(process.pid).status() == psutil.STATUS_SLEEPING)
+    assert not shows(theirs)
 
     process.send_signal(number)
 
-    _out, err = process.communicate()
+    try:
+        _out, err = process.communicate(timeout=PATIENCE_SECONDS)
+    finally:
+        process.kill()
     assert process.returncode == STATUS[signal.Signals(number)]
     assert err.splitlines()[-1] == SENTENCE.format(signal.Signals(number).name)
     assert "Traceback" not in err
