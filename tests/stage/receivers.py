@@ -1,21 +1,22 @@
 """Receivers of webhooks on this machine: good ones, and ones that do everything wrong."""
 
-import datetime
 import socket
 import ssl
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import timedelta
 from ipaddress import ip_address
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
 from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
+
+from bench.webhooks_authority import NAME, signed
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
@@ -185,8 +186,8 @@ class Authority:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._key = ec.generate_private_key(ec.SECP256R1())
-        self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Tests")])
-        self._certificate = self._sign(self._name, self._key, x509.BasicConstraints(True, 0), 30)
+        own = x509.BasicConstraints(True, 0)
+        self._certificate = signed(self._key, self._key, NAME, own, ends=timedelta(days=30))
 
     @property
     def pem(self) -> str:
@@ -202,7 +203,7 @@ class Authority:
         """Return a file with a certificate for the host, and its key."""
         key = ec.generate_private_key(ec.SECP256R1())
         name = x509.SubjectAlternativeName([_subject(host)])
-        certificate = self._sign(x509.Name([]), key, name, days)
+        certificate = signed(key, self._key, x509.Name([]), name, ends=timedelta(days=days))
         file = self._directory / f"{host}{days}.pem"
         secret = key.private_bytes(
             serialization.Encoding.PEM,
@@ -211,20 +212,6 @@ class Authority:
         )
         file.write_bytes(secret + certificate.public_bytes(serialization.Encoding.PEM))
         return file
-
-    def _sign(
-        self, subject: x509.Name, key: Any, extension: x509.ExtensionType, days: int
-    ) -> x509.Certificate:
-        today = datetime.datetime.now(datetime.UTC)
-        builder = x509.CertificateBuilder(
-            issuer_name=self._name,
-            subject_name=subject,
-            public_key=key.public_key(),
-            serial_number=x509.random_serial_number(),
-            not_valid_before=today - datetime.timedelta(days=60),
-            not_valid_after=today + datetime.timedelta(days=days),
-        )
-        return builder.add_extension(extension, critical=False).sign(self._key, hashes.SHA256())
 
 
 def _subject(host: str) -> x509.GeneralName:

@@ -106,7 +106,7 @@ def refused_each(story: Storyteller, address: str, bodies: dict[str, dict[str, A
 
 def about_bodies(story: Storyteller) -> None:
     body = {"amount": 12500, **TRY}
-    story.refused("body_invalid", "POST", PAYMENTS, b'{"amount": 12500,}')
+    story.refused("body_invalid", "POST", PAYMENTS, b'{"amount": 12500 "currency": "try"}')
     story.refused("api_version_invalid", "POST", PAYMENTS, body, pf_version="2020-01-01")
     told = {**body, "description": "4242 4242 4242 4242"}
     story.refused("card_data_not_allowed", "POST", PAYMENTS, told)
