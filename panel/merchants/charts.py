@@ -201,7 +201,7 @@ def _slots(member: Member, found: ChartFigures) -> list[Slot]:
         slots.append(Slot(
             label=(label := _label(member, found, at, "D j M")),
             said=f"{label}: {money.written(count.charged, found.currency)}",
-            mark=_label(member, found, at, "j M") if place % every == 0 else "",
+            mark=_label(member, found, at, "j M") if place % every == every // 2 else "",
             url=chart_lists.payments(member, found, (), at), payments=count, before=before,
             x=round(place * step + step * 0.15, 1), middle=round((place + 0.5) * step, 1),
             width=round(step * 0.7, 1), y=round(TOP + HEIGHT - height, 1), height=round(height, 1),

@@ -12,7 +12,7 @@ from django.utils.translation import gettext
 from core import clock
 from merchants.models import Member
 from panel import once, permissions
-from panel.merchants import acts, calls, details, listing
+from panel.merchants import acts, calls, details, listing, waiting
 from panel.merchants.acts import Refusable
 from panel.merchants.dispute_words import EVIDENCE, HELPS, REASONS, REFUSALS, STANDINGS
 from panel.merchants.pages import page
@@ -147,10 +147,10 @@ def _answer(
 
 
 def _shown(row: Dispute) -> dict[str, Any]:
-    left = row.evidence_due_by - clock.now()
+    now, until = clock.now(), row.evidence_due_by
     return {
         "dispute": row,
-        "days_left": left.days if left.total_seconds() > 0 else None,
+        "time_left": waiting.left(until, now) if until > now else "",
         "is_open": row.status in (*ANSWERABLE, *OPEN_INQUIRY),
         "is_answerable": _is_answerable(row),
         "reason": REASONS.get(row.reason, row.reason),

@@ -85,6 +85,12 @@ def percent(value: float) -> str:
     return ("-" if value < 0 else "") + gettext("%(number)s %%") % {"number": number}
 
 
+@register.filter
+def grouped(number: int) -> str:
+    """Write a count with its thousands parted, as the page's language does."""
+    return formats.number_format(number, force_grouping=True)
+
+
 @register.simple_tag
 def card(brand: str | None, last4: str) -> SafeString:
     """Draw a card: its brand's logo and name, and its last four digits."""

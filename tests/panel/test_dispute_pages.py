@@ -56,6 +56,24 @@ def test_a_dispute_says_how_long_there_is_and_what_helps(owner: Client, acme: Ap
         assert words in page, words
 
 
+@pytest.mark.parametrize(
+    ("time", "said"),
+    [
+        (timedelta(minutes=40), "Less than an hour left to answer"),
+        (timedelta(hours=5, minutes=30), "5 hours left to answer"),
+        (timedelta(minutes=-1), "The time to answer is over."),
+    ],
+)
+def test_a_dispute_says_the_hours_of_its_last_day_as_the_list_does(
+    owner: Client, acme: ApiClient, time: timedelta, said: str
+) -> None:
+    row = disputed(acme, evidence_due_by=clock.now() + time)
+
+    page = owner.get(address("dispute", acme.merchant.id, row.id)).content.decode()
+
+    assert said in page
+
+
 def test_a_draft_is_kept_and_submitted_after_a_last_look(owner: Client, acme: ApiClient) -> None:
     row = disputed(acme)
 

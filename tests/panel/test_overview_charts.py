@@ -10,12 +10,14 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils.translation import override
 
 from core import clock
 from merchants.models import Merchant
 from panel.merchants import chart_figures, figures
 from panel.merchants.chart_figures import Place
 from panel.patience import TookTooLong
+from panel.templatetags.panel import grouped
 from payments.intents import counted_days
 from payments.intents.models import CountedDay, PaymentIntent
 from tests.stage.bank_transport import BankTransport
@@ -357,3 +359,9 @@ def test_many_payments_cost_no_more_statements(
         paid(acme, noon - timedelta(days=days), card={**CARD, "program": f"p{days}"})
 
     assert asked() == few
+
+
+@pytest.mark.parametrize(("language", "written"), [("en", "1,241"), ("tr", "1.241")])
+def test_a_count_has_its_thousands_parted(language: str, written: str) -> None:
+    with override(language):
+        assert grouped(1241) == written
