@@ -2,16 +2,20 @@
 
 import time
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.db import connection
 from django.db.models import QuerySet
 from django.http import QueryDict
+from django.test.utils import CaptureQueriesContext
 
+from core import clock
 from core.rest import lists
 from merchants.models import Merchant
 from payments.charging.views import PaymentIntentViewSet
+from payments.intents import day_counts
 from payments.intents.models import PaymentIntent
 from tests.stage import list_reads
 from tests.stage.database_role import vacuum
@@ -29,6 +33,7 @@ SPEC = PaymentIntentViewSet.lists["list"]
 ROWS, DEPTH, LIMIT = 100_000, 40_000, 100
 RARE = 90  # About so many rows share the rare values.
 BUFFERS_MAX_OF_A_RARE_VALUE = 500
+DAY = timedelta(days=1)
 MINUTE_AGO = int(time.time()) - 60
 
 # Every second row is another merchant's; amounts and statuses have no order in time.
@@ -98,6 +103,22 @@ def test_the_default_list_is_read_from_its_index_in_order(rows: QuerySet) -> Non
     assert len(first.ids) == LIMIT
     assert first.nodes <= {"Limit", "Index Scan"}
     print(f"first page: {first.buffers} buffers")  # noqa: T201
+
+
+@pytest.mark.parametrize("by_hour", [False, True])
+def test_a_chart_of_two_spans_reads_their_payments_alone(shop: Merchant, by_hour: bool) -> None:
+    now = clock.now()
+    spans = [(now - days - timedelta(minutes=20), now - days) for days in (DAY, timedelta(0))]
+
+    with CaptureQueriesContext(connection) as statements:
+        counted = day_counts.count(shop, spans, by_hour=by_hour)
+    buffers, nodes = list_reads.cost(statements)
+
+    number = sum(cell.number for _day, cell in counted if cell.group == day_counts.ENDING)
+    print(f"{number} payments: {buffers} buffers, {nodes}")  # noqa: T201
+    assert number > 1000
+    assert buffers < number
+    assert "Seq Scan" not in nodes
 
 
 @pytest.mark.parametrize("param", ["starting_after", "ending_before"])

@@ -25,9 +25,15 @@ def read(rows: QuerySet, query: str, spec: ListSpec) -> Read:
     """Return what PostgreSQL reads for the page that a query asks for."""
     with CaptureQueriesContext(connection) as statements:
         page = lists.page(rows, QueryDict(query), spec, url="/")
+    buffers, nodes = cost(statements)
+    return Read([row.id for row in page.rows], buffers, nodes)
+
+
+def cost(statements: CaptureQueriesContext) -> tuple[int, set[str]]:
+    """Return the buffers that some statements read, and the nodes of their plans."""
     plans = [_plan(statement["sql"]) for statement in statements]
     buffers = sum(plan["Shared Hit Blocks"] + plan["Shared Read Blocks"] for plan in plans)
-    return Read([row.id for row in page.rows], buffers, {n for plan in plans for n in _nodes(plan)})
+    return buffers, {node for plan in plans for node in _nodes(plan)}
 
 
 def _plan(sql: str) -> dict[str, Any]:
