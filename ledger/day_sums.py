@@ -4,13 +4,13 @@ Each reader asks for the boundary and the sums in one statement, and then for th
 that boundary: nothing can be committed below it any more, so that each counts once.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, time, timedelta
-from itertools import accumulate
 from typing import Any, NamedTuple
 
 from django.db import connection
 
+from core import clock
 from ledger.lines import BALANCE
 from ledger.models import Movement
 from ledger.models.accounts import account_id
@@ -36,7 +36,7 @@ WHERE entry.merchant_id = %(merchant)s AND entry.account_id = ANY (%(accounts)s)
     AND entry.id > %(reached)s AND movement.created_at < %(last)s
 GROUP BY 1, 2
 """
-# The steps from one of the rows to the next of the same day; the first one begins at midnight.
+# The steps from one of the rows to the next one; the first one begins at midnight.
 BETWEEN = """
 SELECT (
     SELECT coalesce(sum(net), 0) FROM ledger_movement
@@ -59,6 +59,15 @@ CROSS JOIN unnest(%(begins)s::timestamptz[], %(ends)s::timestamptz[]) WITH ORDIN
     AS span (begins, ends, number)
 """
 HALF_A_DAY = timedelta(hours=12)
+# A movement in the order of all: when it was made, and its id.
+Place = tuple[datetime, str]
+
+
+class Step(NamedTuple):
+    """The way to a movement from the one before on the way, or from midnight."""
+
+    last: Place
+    place: Place
 
 
 class BalancesAfter(NamedTuple):
@@ -74,24 +83,26 @@ class BalancesAfter(NamedTuple):
 def balances_after(movements: Iterable[Movement]) -> BalancesAfter:
     """Return what the balance transactions up to each of some sum to, whatever lies between them.
 
-    That is `available` and `pending` together, in the order of instants, then ids.
+    That is `available` and `pending` together, in the order of instants, then ids. Each is reached
+    from the midnight nearest to it, over those of the same way.
 
     :param movements: of one merchant in one currency.
     """
     rows = sorted(movements, key=_place)
     if not rows:
         return BalancesAfter({}, 0)
-    days = [_day(row) for row in rows]
-    pot = rows[0].currency
-    reached, before = _before(rows[0].merchant_id, [pot], days[0], days[-1])
-    amounts: dict[str, int] = {}
-    steps = _steps(rows)
-    for day in sorted({*days}):
-        own = [(row, step) for row, step in zip(rows, steps, strict=True) if _day(row) == day]
-        begins = sum(net for of_day, net in before[pot].items() if of_day < day)
-        sums = accumulate((step for _row, step in own), initial=begins)
-        amounts |= dict(zip([row.id for row, _step in own], list(sums)[1:], strict=True))
-    return BalancesAfter(amounts, reached)
+    merchant_id, pot, today = rows[0].merchant_id, rows[0].currency, _day_of(clock.now())
+    days = [_nearest(row.created_at, today) for row in rows]
+    reached, before = _before(merchant_id, [pot], days[0], days[-1])
+    balances = {
+        (_midnight(day), ""): sum(net for of_day, net in before[pot].items() if of_day < day)
+        for day in {*days}
+    }
+    steps = [*_steps(rows, days)]
+    for step, net in zip(steps, _nets(merchant_id, pot, steps), strict=True):
+        is_later = step.last < step.place
+        balances[step.place] = balances[step.last] + (net if is_later else -net)
+    return BalancesAfter({row.id: balances[_place(row)] for row in rows}, reached)
 
 
 def balances_at(
@@ -136,12 +147,8 @@ def _changes(
     return found
 
 
-def _place(row: Movement) -> tuple[datetime, str]:
+def _place(row: Movement) -> Place:
     return row.created_at, row.id
-
-
-def _day(row: Movement) -> date:
-    return _day_of(row.created_at)
 
 
 def _day_of(moment: datetime) -> date:
@@ -169,19 +176,32 @@ def _before(
     return reached, found
 
 
-def _steps(rows: Sequence[Movement]) -> list[int]:
-    """Return by how much the balance changed since the row before, or since midnight."""
-    after = [(_midnight(_day(row)), "") for row in rows]
-    for number, (last, row) in enumerate(zip(rows, rows[1:], strict=False), start=1):
-        if _day(last) == _day(row):
-            after[number] = _place(last)
+def _nearest(moment: datetime, today: date) -> date:
+    """Return the day whose midnight is nearest; of today its own: more may come until it ends."""
+    return min(_day_of(moment + HALF_A_DAY), max(_day_of(moment), today))
+
+
+def _steps(rows: Sequence[Movement], days: Sequence[date]) -> Iterator[Step]:
+    """Yield the steps from each midnight to the rows after it, and back to those before it."""
+    for day in sorted({*days}):
+        places = [_place(row) for row, of_row in zip(rows, days, strict=True) if of_row == day]
+        midnight = (_midnight(day), "")
+        later = [place for place in places if place > midnight]
+        earlier = [place for place in reversed(places) if place < midnight]
+        for way in (later, earlier):
+            yield from map(Step, [midnight, *way], way)
+
+
+def _nets(merchant_id: str, currency: str, steps: Sequence[Step]) -> list[int]:
+    """Return what the movements between the two places of each step sum to."""
+    ends = [sorted(step) for step in steps]
     values = {
-        "merchant": rows[0].merchant_id,
-        "currency": rows[0].currency,
-        "after_moments": [moment for moment, _id in after],
-        "after_ids": [row_id for _moment, row_id in after],
-        "moments": [row.created_at for row in rows],
-        "ids": [row.id for row in rows],
+        "merchant": merchant_id,
+        "currency": currency,
+        "after_moments": [moment for (moment, _id), _until in ends],
+        "after_ids": [row_id for (_moment, row_id), _until in ends],
+        "moments": [moment for _after, (moment, _id) in ends],
+        "ids": [row_id for _after, (_moment, row_id) in ends],
     }
     return [int(net) for (net,) in _rows(BETWEEN, values)]
 

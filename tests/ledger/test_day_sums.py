@@ -88,6 +88,21 @@ def test_the_balance_after_a_movement_is_that_of_all_before_it(
     assert kept[-1] == funds.available + funds.pending
 
 
+@pytest.mark.parametrize("today", [3, 4, 5, 9])
+def test_a_balance_is_reached_from_the_midnight_before_and_the_one_after(
+    till: Till, monkeypatch: pytest.MonkeyPatch, today: int
+) -> None:
+    begin = datetime(2026, 11, 3, tzinfo=UTC)
+    hours = [0, 0, 0.5, 11.9, 12, 12.1, 18, 23.9, 24, 24, 30, 36, 47, 48, 61, 71.9]
+    for number, hour in enumerate(hours, start=1):
+        at(monkeypatch, begin + timedelta(hours=hour))
+        till.topup(number * 100)
+    checkpoints.advance()
+    at(monkeypatch, begin.replace(day=today))
+
+    assert shown(till.merchant) == counted(till.merchant)
+
+
 def test_the_balance_at_a_moment_is_that_of_all_before_it(
     till: Till, monkeypatch: pytest.MonkeyPatch
 ) -> None:
