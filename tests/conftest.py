@@ -4,7 +4,6 @@ import os
 from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import cache
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ from django.conf import settings
 from django.db import connections
 from django.test import TransactionTestCase, override_settings
 from hypothesis import settings as hypothesis_settings
-from pytest_django.plugin import blocking_manager_key
 from pytest_socket import socket_allow_hosts
 from redis import Redis
 from whitenoise.middleware import WhiteNoiseMiddleware
@@ -27,7 +25,7 @@ from tests.stage import both_banks, by_cursor, database_role, described, left_ou
 from tests.stage.bank_transport import BankTransport, bank_in_process
 from tests.stage.client import ApiClient
 from tests.stage.deadly import BANK_WORKS_SECONDS
-from tests.stage.emptying import empty, make_small
+from tests.stage.emptying import empty
 from tests.stage.factories import open_merchant
 from tests.stage.garanti.way import garanti_at, garanti_behind
 from tests.stage.key_change import KeyChange, change_key
@@ -107,21 +105,6 @@ def _transactional_tests_empty_what_they_filled() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(TransactionTestCase, "_fixture_teardown", empty_all)
         yield
-
-
-TESTS_OF_ONE_SIZE = 200
-_of_databases = count(1)
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_runtest_teardown(item: pytest.Item) -> None:
-    """Let what a test left in the tables' files slow no other for long."""
-    fixtures = getattr(item, "fixturenames", ())
-    if "django_db_setup" not in fixtures or next(_of_databases) % TESTS_OF_ONE_SIZE:
-        return
-    with item.config.stash[blocking_manager_key].unblock():
-        for alias in connections:
-            make_small(alias)
 
 
 @pytest.fixture(scope="session")

@@ -18,15 +18,6 @@ KEPT = {
     "django_migrations",
 }  # fmt: skip
 
-# Pages of 8 KB that a table may have before it is made small.
-PAGES = 10
-GROWN = """
-SELECT quote_ident(relname) FROM pg_class
-WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
-    AND pg_relation_size(oid) > %(pages)s * current_setting('block_size')::int
-    AND NOT relname = ANY (%(kept)s)
-"""
-
 
 def empty(alias: str) -> None:
     """Delete all rows of a database but those that the migrations wrote."""
@@ -45,20 +36,6 @@ def empty(alias: str) -> None:
         # Without its row it is a new installation: the mark of the one before would be another's.
         settings.MARK_FILE.unlink(missing_ok=True)
     add_sandbox_default(apps.get_app_config("acquirers"), using=alias)
-
-
-def make_small(alias: str) -> None:
-    """Give the tables' files back, with the rows that tests deleted or rolled back.
-
-    The tests' servers do not do so by themselves, for nobody knows when autovacuum has its turns.
-    The planner has to know as little of a table as of a new one: so it is not vacuumed.
-    """
-    with past_guards(alias) as cursor:
-        cursor.execute(GROWN, {"pages": PAGES, "kept": [*KEPT]})
-        grown = [table for [table] in cursor.fetchall()]
-        if grown:
-            cursor.execute(f"TRUNCATE {', '.join(grown)} CASCADE")
-    empty(alias)
 
 
 def _has_rows(table: str) -> str:
