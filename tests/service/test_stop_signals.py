@@ -201,7 +201,7 @@ def sleeping() -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_terminal_that_was_asked_for_a_secret_shows_again_what_is_typed(
     host: Host, number: int
 ) -> None:
