@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import termios
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import cycle
@@ -125,6 +125,17 @@ COMMANDS = {
 }  # fmt: skip
 
 
+@pytest.fixture(autouse=True)
+def _no_signal_is_ignored() -> Iterator[None]:
+    """A run of the tests in the background ignores some, and commands leave ignored ones so."""
+    ignored = [number for number in STOP_SIGNALS if signal.getsignal(number) is signal.SIG_IGN]
+    for number in ignored:
+        signal.signal(number, signal.SIG_DFL)
+    yield
+    for number in ignored:
+        signal.signal(number, signal.SIG_IGN)
+
+
 @pytest.fixture
 def host(acme: ApiClient, bank: BankTransport, tmp_path: Path, settings: Any) -> Host:
     (tmp_path / "ring").mkdir()
@@ -201,7 +212,7 @@ def sleeping() -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT])
 def test_a_terminal_that_was_asked_for_a_secret_shows_again_what_is_typed(
     host: Host, number: int
 ) -> None:

@@ -34,6 +34,7 @@ from tests.stage.factories import (
     unconfirmed,
 )
 from tests.stage.key_change import Killed, killed_after, seal_many, seal_with_a_lost_key
+from tests.stage.kills import PATIENCE_SECONDS
 from vault import cards
 from vault.models import SealedCard
 
@@ -258,6 +259,7 @@ def test_a_run_ends_before_the_next_begins(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.django_db(transaction=True, databases=["default", "bank"])
 def test_runs_at_once_destroy_each_card_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(card_destruction, "CHUNK", 10)
+    monkeypatch.setattr(card_destruction, "RUN_SECONDS", PATIENCE_SECONDS)  # It ends by facts.
     due = seal_many(MerchantFactory(), 300, created_at=days_ago(2))
 
     def run(_turn: int) -> int:
