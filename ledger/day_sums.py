@@ -59,6 +59,8 @@ CROSS JOIN unnest(%(begins)s::timestamptz[], %(ends)s::timestamptz[]) WITH ORDIN
     AS span (begins, ends, number)
 """
 HALF_A_DAY = timedelta(hours=12)
+# A day that has been over for so long gets no more movements: no transaction lasts for 20 minutes.
+REST = timedelta(hours=1)
 # A movement in the order of all: when it was made, and its id.
 Place = tuple[datetime, str]
 
@@ -83,16 +85,17 @@ class BalancesAfter(NamedTuple):
 def balances_after(movements: Iterable[Movement]) -> BalancesAfter:
     """Return what the balance transactions up to each of some sum to, whatever lies between them.
 
-    That is `available` and `pending` together, in the order of instants, then ids. Each is reached
-    from the midnight nearest to it, over those of the same way.
+    That is `available` and `pending` together, in the order of instants, then ids. The way to each
+    begins at the nearest midnight, and leads over the other ones that lie on it.
 
     :param movements: of one merchant in one currency.
     """
     rows = sorted(movements, key=_place)
     if not rows:
         return BalancesAfter({}, 0)
-    merchant_id, pot, today = rows[0].merchant_id, rows[0].currency, _day_of(clock.now())
-    days = [_nearest(row.created_at, today) for row in rows]
+    merchant_id, pot = rows[0].merchant_id, rows[0].currency
+    running = _day_of(clock.now() - REST)
+    days = [_nearest(row.created_at, running) for row in rows]
     reached, before = _before(merchant_id, [pot], days[0], days[-1])
     balances = {
         (_midnight(day), ""): sum(net for of_day, net in before[pot].items() if of_day < day)
@@ -176,9 +179,12 @@ def _before(
     return reached, found
 
 
-def _nearest(moment: datetime, today: date) -> date:
-    """Return the day whose midnight is nearest; of today its own: more may come until it ends."""
-    return min(_day_of(moment + HALF_A_DAY), max(_day_of(moment), today))
+def _nearest(moment: datetime, running: date) -> date:
+    """Return the day whose midnight is nearest; in the running day, or later, the day's own.
+
+    More movements may come before the midnight that ends the running day.
+    """
+    return min(_day_of(moment + HALF_A_DAY), max(_day_of(moment), running))
 
 
 def _steps(rows: Sequence[Movement], days: Sequence[date]) -> Iterator[Step]:

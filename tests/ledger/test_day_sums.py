@@ -1,6 +1,7 @@
 """Sums per day, and the balance after a movement: right in whatever order movements are made."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -101,6 +102,26 @@ def test_a_balance_is_reached_from_the_midnight_before_and_the_one_after(
     at(monkeypatch, begin.replace(day=today))
 
     assert shown(till.merchant) == counted(till.merchant)
+
+
+def test_what_is_committed_soon_after_midnight_changes_no_balance_before_it(
+    till: Till, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    midnight = datetime(2026, 11, 4, tzinfo=UTC)
+    at(monkeypatch, midnight - timedelta(hours=6))
+    till.topup(100)
+    [row] = in_order(till.merchant)
+    read = day_sums._nets
+
+    def read_later(*given: Any) -> list[int]:
+        at(monkeypatch, midnight - timedelta(seconds=1))
+        till.topup(7)
+        return read(*given)
+
+    monkeypatch.setattr(day_sums, "_nets", read_later)
+    at(monkeypatch, midnight + timedelta(minutes=30))
+
+    assert day_sums.balances_after([row]).amounts == {row.id: 100}
 
 
 def test_the_balance_at_a_moment_is_that_of_all_before_it(
