@@ -339,6 +339,8 @@ def test_merchants_are_told_again_if_the_opening_died_before(
         with dies(reopening, "tell_merchants"), pytest.raises(Died):
             open_it()
         assert mail.outbox == []
+        with pytest.raises(CommandError, match="manage.py after_restore mail"):
+            open_it()  # A command that was ended says: run it again.
 
         call_command("after_restore", "mail", stdout=StringIO())
 

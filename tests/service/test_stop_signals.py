@@ -5,11 +5,13 @@ Processes of the service are in test_quit.py and in webhooks/test_drain_process.
 
 import os
 import pty
+import shutil
 import signal
 import subprocess
 import sys
 import termios
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import cycle
@@ -18,16 +20,20 @@ from typing import Any
 
 import psutil
 import pytest
+import requests
 from django.conf import settings as django_settings
 from django.db import connection
 
 from acquirers.models import Terminal
 from acquirers.settlement import COLUMNS as SETTLEMENT_COLUMNS
-from core import keyring
+from core import heartbeat, installation, keyring, marks
+from core.keyring.file import stored_in
+from core.models import Installation
 from core.stop_signals import STOP_SIGNALS
 from devstack.state import ROOT
 from merchants import keys, sign_in
 from merchants.models import ApiKey, AuditEntry, Merchant, User
+from payments.installments import bin_imports
 from payments.installments.bin_files import COLUMNS as BIN_COLUMNS
 from payments.installments.models import BinImport
 from payments.risk.models import ListEntry
@@ -36,8 +42,10 @@ from tests.stage.client import ApiClient
 from tests.stage.key_change import change_key, seal_many
 from tests.stage.kills import until
 from tests.stage.lengths import length, tried
+from tests.stage.proxies import Proxy
 from tests.stage.stopped import begun, ended, sleep_in_the_database, stopped
 from tests.stage.web_process import PATIENCE_SECONDS, environment
+from vault import peers
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "bank"])
 
@@ -52,10 +60,16 @@ PRICES = '[{"currency": "try", "bps": 250, "fixed": 25}]'
 
 
 class Host:
-    """An installation with a merchant, an operator, and files for commands."""
+    """An installation with a merchant, an operator, and files for commands.
+
+    Its key ring has an unused key and a retired one besides those that have sealed cards.
+    """
 
     def __init__(self, acme: ApiClient, directory: Path) -> None:
         self.acme, self.directory, self.ring = acme, directory, django_settings.KEYRING_FILE
+        self.unused, self.retired = (keyring.add(self.ring) for _ in range(2))
+        keyring.retire(self.ring, self.retired)
+        self.kek = stored_in(self.ring)["kek"]
         self.key, _secret = keys.create(acme.merchant, name="Second")
         self.operator = User.objects.create_superuser("ops@pay.example", "a long enough password")
         sign_in.count(self.operator.email)
@@ -63,12 +77,14 @@ class Host:
         row = "460346,visa,credit,TR,Test Bank,bonus,false,false"
         self._write("bins.csv", ",".join(BIN_COLUMNS), row)
         self._write("bank.csv", ",".join(SETTLEMENT_COLUMNS))
+        self._write("key", acme.key)
 
     def words(self, line: str) -> list[str]:
         names = {
             "MERCHANT": self.acme.merchant.id, "KEY": self.key.id, "OPERATOR": self.operator.email,
             "BINS": str(self.directory / "bins.csv"), "LINES": str(self.directory / "bank.csv"),
             "RING": str(self.ring.parent / "another"), "PRICES": PRICES,
+            "UNUSED": self.unused, "RETIRED": self.retired, "KEY_FILE": str(self.directory / "key"),
         }  # fmt: skip
         return [names.get(word, word) for word in line.split()]
 
@@ -78,12 +94,16 @@ class Host:
 
 @dataclass(frozen=True)
 class Done:
-    """Rows of the audit log, and others, that a command adds once it is done; its exit code."""
+    """Rows of the audit log, and others, that a command adds once it is done; its exit code.
+
+    :param before: makes what the command needs.
+    """
 
     audited: int
     others: Callable[[Host], int] = lambda _host: 0
     added: int = 0
     status: int = 0
+    before: Callable[[Host, pytest.MonkeyPatch], None] = lambda _host, _patch: None
 
 
 def rows_of(model: Any) -> Callable[[Host], int]:
@@ -98,6 +118,53 @@ def rings(host: Host) -> int:
     return len([*host.ring.parent.glob("another")])
 
 
+def retired_keys(host: Host) -> int:
+    return len(keyring.load(host.ring).retired)
+
+
+def is_primary(host: Host) -> int:
+    return keyring.load(host.ring).primary == host.unused
+
+
+def is_wrapped_again(host: Host) -> int:
+    return stored_in(host.ring)["kek"] != host.kek
+
+
+def active_version(_host: Host) -> int:
+    return BinImport.objects.get(is_active=True).pk
+
+
+def backups(_host: Host) -> int:
+    return Installation.objects.exclude(backup_made_at=None).count()
+
+
+def held(_host: Host) -> int:
+    return Installation.objects.exclude(held_at=None).count()
+
+
+def import_twice(host: Host, _patch: pytest.MonkeyPatch) -> None:
+    for _ in range(2):
+        with (host.directory / "bins.csv").open("rb") as file:
+            bin_imports.import_file(file)
+
+
+def begin_beat(host: Host, patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(django_settings, "MARK_FILE", host.directory / "mark")
+    with closing(heartbeat._connected()) as raw:
+        marks.keep(raw)
+
+
+def restore(host: Host, patch: pytest.MonkeyPatch) -> None:
+    begin_beat(host, patch)
+    with closing(heartbeat._connected()) as raw:
+        installation.hold(raw, "A test.")
+
+
+def stand_before_the_page(_host: Host, patch: pytest.MonkeyPatch) -> None:
+    proxy = Proxy()
+    patch.setattr(requests.Session, "get_adapter", lambda *_args, **_how: proxy)
+
+
 READS = Done(0)
 COMMANDS = {
     "create_merchant --name N --email n@n.example --website n.example":
@@ -109,19 +176,29 @@ COMMANDS = {
     "holidays add TR 2027-03-12 --reason asked": Done(1),
     "risk_list add block bin 424242 --reason asked --as OPERATOR": Done(1, rows_of(ListEntry), 1),
     "import_bins BINS": Done(1, rows_of(BinImport), 1),
+    "import_bins --undo": Done(1, active_version, -1, before=import_twice),
     "unlock_sign_in OPERATOR --reason asked": Done(1),
     "createsuperuser --noinput --email s@pay.example": Done(1, rows_of(User), 1),
     "acquirer set new": Done(1, rows_of(Terminal), 1),
     "acquirer drain sandbox": Done(1),
     "keyring add": Done(1, keys_of_ring, 1),
+    "keyring promote UNUSED": Done(1, is_primary, 1),
+    "keyring remove UNUSED": Done(1, retired_keys, 1),
+    "keyring purge RETIRED": Done(1, keys_of_ring, -1),
+    "keyring wrap": Done(1, is_wrapped_again, 1),
     "create_keyring RING": Done(0, rings, 1),
     "vault_rotate": READS,
     "migrate -v0 --skip-checks": READS,
+    "check --database default": READS,
     "audit": READS,
     "reconcile LINES": READS,
     "verify_audit_log": READS,
     "status": Done(0, status=1),  # No process of the service runs.
     "check_money": Done(0, status=1),  # No daily run happened.
+    "backup_made": Done(0, backups, 1, before=begin_beat),
+    "after_restore compare": Done(0, before=restore),
+    "after_restore open --reason compared-by-telephone": Done(1, held, -1, before=restore),
+    "check_payment_page --key-file KEY_FILE": Done(0, before=stand_before_the_page),
 }  # fmt: skip
 
 
@@ -137,8 +214,13 @@ def _no_signal_is_ignored() -> Iterator[None]:
 
 
 @pytest.fixture
-def host(acme: ApiClient, bank: BankTransport, tmp_path: Path, settings: Any) -> Host:
+def host(
+    acme: ApiClient, bank: BankTransport, tmp_path: Path, settings: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Host:  # fmt: skip
     (tmp_path / "ring").mkdir()
+    settings.KEK_FILE = Path(shutil.copy(settings.KEK_FILE, tmp_path / "ring" / "kek"))
+    monkeypatch.setattr(peers, "HEAR_SECONDS", 0)
     change = change_key(settings, tmp_path / "ring")
     seal_many(acme.merchant, 3)
     change.promote_and_restart()
@@ -149,9 +231,10 @@ def host(acme: ApiClient, bank: BankTransport, tmp_path: Path, settings: Any) ->
 @pytest.mark.dear("a command begins for each signal that it is sent")
 @pytest.mark.parametrize("line", COMMANDS)
 def test_a_command_that_a_signal_ends_is_done_or_not_and_may_be_run_again(
-    host: Host, line: str
+    host: Host, line: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words, done = host.words(line), COMMANDS[line]
+    done.before(host, monkeypatch)
     given = '{"kind": "sandbox"}' if "set" in words else ""
     undone = state(host, done)
     step, signals = 1, 0

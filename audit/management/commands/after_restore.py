@@ -46,7 +46,7 @@ class Command(AuditedCommand):
         with _alone() as raw:
             held = installation.held_since()
             if held is None:
-                raise CommandError("This database is not held: it is the installation's own.")
+                raise CommandError(f"This database is not held: {_why_not()}.")
             held_at, why = held
             if reason and options["nothing_lost"]:
                 self._open_moved(raw, held_at, why, reason)
@@ -99,6 +99,12 @@ class Command(AuditedCommand):
             for sentence in sentences:
                 self.stdout.write(f"  {label:<10} {sentence}")
         return made
+
+
+def _why_not() -> str:
+    if reopening.openings():
+        return "it was opened. If its mails did not go out: manage.py after_restore mail"
+    return "it is the installation's own"
 
 
 def _fit(reason: str) -> str:
