@@ -1,6 +1,6 @@
 """Payouts: money leaves `available` at once, the bank a minute later, and it may come back."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -12,6 +12,7 @@ from merchants.refusals import ChangeRefused
 from payouts import steps
 from payouts.models import Payout
 from testbank import transfers
+from tests.stage.bank_days import begin_on_a_friday
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.sweeper import sweep, sweep_after
@@ -82,25 +83,21 @@ def test_nothing_is_sent_before_the_delay_is_over(shop: ApiClient) -> None:
 def test_it_arrives_on_the_next_business_day_and_then_on_the_day_it_did(
     shop: ApiClient,
 ) -> None:
-    friday = datetime(2027, 1, 8, 9, tzinfo=UTC)
-    clock.advance(friday - clock.now())
+    friday, monday = begin_on_a_friday()
 
     made = pay_out(shop)
-    monday, friday_in_istanbul = datetime(2027, 1, 10, 21, tzinfo=UTC), datetime(2027, 1, 7, 21)
     assert made["arrival_date"] == int(monday.timestamp())
 
     sent(made["id"])
     hear_after(5)
-    arrived = shown(shop, made["id"])["arrival_date"]
-    assert arrived == int(friday_in_istanbul.replace(tzinfo=UTC).timestamp())
+    assert shown(shop, made["id"])["arrival_date"] == int(friday.timestamp())
 
 
 @pytest.mark.parametrize("destination", ["main", "test_silent"])
 def test_it_arrived_when_the_bank_says_and_not_when_we_heard_of_it(
     shop: ApiClient, destination: str
 ) -> None:
-    friday = datetime(2027, 1, 8, 9, tzinfo=UTC)
-    clock.advance(friday - clock.now())
+    friday, _monday = begin_on_a_friday()
     made = pay_out(shop, destination=destination)
     sent(made["id"])
 
@@ -109,7 +106,7 @@ def test_it_arrived_when_the_bank_says_and_not_when_we_heard_of_it(
 
     paid = shown(shop, made["id"])
     assert paid["status"] == "paid"
-    assert paid["arrival_date"] == int(datetime(2027, 1, 7, 21, tzinfo=UTC).timestamp())
+    assert paid["arrival_date"] == int(friday.timestamp())
 
 
 @pytest.mark.parametrize("days", [-400, 400])

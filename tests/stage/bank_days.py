@@ -3,11 +3,13 @@
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from core import clock
+from core import clock, local_days
+from ledger import calendar
 from testbank import days
 
 # Far enough from both ends of a day for whatever a test has to do.
 NOON = timedelta(hours=12)
+FRIDAY = 4
 
 
 class Bank(Protocol):
@@ -19,6 +21,21 @@ class Bank(Protocol):
 def begin_at_noon() -> None:
     """Move the clock to the next noon in Istanbul: hours are left of the bank's day."""
     _move_to(days.end_of(clock.now()) + NOON)
+
+
+def begin_on_a_friday() -> tuple[datetime, datetime]:
+    """Move the clock to a Friday's noon in Istanbul; return when it and its Monday began.
+
+    Neither of the two is a holiday.
+    """
+    open_days, day = calendar.of("TR"), local_days.of(clock.now(), days.ZONE) + timedelta(days=1)
+    while day.weekday() != FRIDAY or not all(
+        open_days.is_business_day(day + timedelta(days=after)) for after in (0, 3)
+    ):
+        day += timedelta(days=1)
+    friday = days.beginning_of(day)
+    _move_to(friday + NOON)
+    return friday, friday + timedelta(days=3)
 
 
 def end_the_day() -> None:

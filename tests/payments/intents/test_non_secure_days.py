@@ -213,10 +213,12 @@ def test_who_read_the_clock_before_midnight_is_counted_by_the_day_that_has_begun
 
 
 def test_a_day_whose_midnight_comes_twice_begins_with_the_first(shop: ApiClient) -> None:
-    # In Havana the clocks go from 01:00 of this Sunday back to 00:00.
+    # In Havana the clocks go from 01:00 of November's first Sunday back to 00:00.
     Merchant.objects.update(timezone="America/Havana")
     limit(shop, None)
-    clock.advance(datetime(2027, 11, 7, 4, 30, tzinfo=UTC) - clock.now())
+    november = datetime(clock.now().year + 1, 11, 1, 4, 30, tzinfo=UTC)
+    sunday = november + timedelta(days=6 - november.weekday())
+    clock.advance(sunday - clock.now())
     pay(shop)
     clock.advance(timedelta(minutes=45))
 
