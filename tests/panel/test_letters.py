@@ -11,7 +11,7 @@ from django.core.mail import EmailMessage
 from django.utils import timezone
 from structlog.testing import capture_logs
 
-from core import clock
+from core import clock, local_days
 from merchants import accounts, owed_mails
 from merchants.models import Merchant, OwedMail
 from merchants.notices import SEEN_BY, MailKind
@@ -238,7 +238,9 @@ def statement(merchant: Merchant, month: date, net: int = 2500, opening: int = 0
 
 
 def last_month() -> date:
-    return (clock.now().date().replace(day=1) - timedelta(days=1)).replace(day=1)
+    """Return the merchant's last month, which may be this one in UTC."""
+    today = local_days.of(clock.now(), "Europe/Istanbul")
+    return (today.replace(day=1) - timedelta(days=1)).replace(day=1)
 
 
 def test_a_statement_is_mailed_once_and_none_that_is_empty_or_of_months_ago(
