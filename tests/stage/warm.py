@@ -11,17 +11,18 @@ import runpy
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
 from types import ModuleType
-from unittest.mock import patch
 
 from devstack.state import ROOT
 
 FORK_SERVER = get_context("forkserver")
 FORK_SERVER.set_forkserver_preload(["tests.stage.warm_modules"])
 Files = tuple[Path, Path]
+_ALONE = threading.Lock()
 
 
 class Warm:
@@ -35,8 +36,7 @@ class Warm:
         given = (arguments, dict(environment), files)
         # Daemons alone are ended with a worker that forgets them.
         self._process = FORK_SERVER.Process(target=_become, args=given, daemon=True)
-        # The module that runs the tests would be loaded by the process, too.
-        with patch.dict(sys.modules, {"__main__": ModuleType("__main__")}):
+        with without_main():
             self._process.start()
         assert self._process.pid
         self.pid: int = self._process.pid
@@ -62,6 +62,22 @@ class Warm:
 
     def kill(self) -> None:
         self._process.kill()
+
+
+@contextmanager
+def without_main() -> Iterator[None]:
+    """Hide the module that runs the tests, which the process would load, too.
+
+    `patch.dict` would empty `sys.modules` for a moment: another thread that imports something then
+    makes it a second time.
+    """
+    with _ALONE:
+        ours = sys.modules["__main__"]
+        sys.modules["__main__"] = ModuleType("__main__")
+        try:
+            yield
+        finally:
+            sys.modules["__main__"] = ours
 
 
 def _become(arguments: tuple[str, ...], environment: dict[str, str], files: Files) -> None:
