@@ -20,7 +20,6 @@ from typing import Any
 
 import psutil
 import pytest
-import requests
 from django.conf import settings as django_settings
 from django.db import connection
 
@@ -42,7 +41,7 @@ from tests.stage.client import ApiClient
 from tests.stage.key_change import change_key, seal_many
 from tests.stage.kills import until
 from tests.stage.lengths import length, tried
-from tests.stage.proxies import Proxy
+from tests.stage.proxies import stand_before_the_service
 from tests.stage.stopped import begun, ended, sleep_in_the_database, stopped
 from tests.stage.web_process import PATIENCE_SECONDS, environment
 from vault import peers
@@ -161,8 +160,7 @@ def restore(host: Host, patch: pytest.MonkeyPatch) -> None:
 
 
 def stand_before_the_page(_host: Host, patch: pytest.MonkeyPatch) -> None:
-    proxy = Proxy()
-    patch.setattr(requests.Session, "get_adapter", lambda *_args, **_how: proxy)
+    stand_before_the_service(patch)
 
 
 READS = Done(0)

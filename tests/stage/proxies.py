@@ -5,6 +5,7 @@ from io import BytesIO
 from typing import Any
 from urllib.parse import urlsplit
 
+import pytest
 import requests
 from django.test import Client
 from requests.adapters import BaseAdapter, HTTPAdapter
@@ -45,6 +46,14 @@ class Proxy(BaseAdapter):
 
     def close(self) -> None:
         pass
+
+
+def stand_before_the_service(patch: pytest.MonkeyPatch) -> Proxy:
+    """Let all that `requests` sends pass through one proxy; return it."""
+    proxy = Proxy()
+    get: Callable[..., BaseAdapter] = lambda *_args, **_how: proxy  # noqa: E731
+    patch.setattr(requests.Session, "get_adapter", get)
+    return proxy
 
 
 def _response(request: requests.PreparedRequest, answer: Answered) -> requests.Response:

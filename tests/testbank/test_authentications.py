@@ -26,11 +26,6 @@ THEN_APPROVED, THEN_DECLINED = "4000002760003184", "4000008400001629"
 UNLISTED = "4000056655665556"
 
 
-@pytest.fixture(autouse=True)
-def _silence_is_short(settings: Any) -> None:
-    settings.TESTBANK_SILENCE_SECONDS = 0
-
-
 def proof(number: str = THEN_APPROVED, button: str = "Approve", **changes: Any) -> dict[str, str]:
     """Go through 3-D Secure as a payer; return what the service hands in afterwards."""
     challenge = payer.open_challenge(authenticate(number, **changes)["acs_url"])

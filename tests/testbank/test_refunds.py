@@ -26,11 +26,6 @@ REFUND_FAILS = "4000001100000074"
 PENDS_THEN_SUCCEEDS, PENDS_THEN_FAILS = "4000000000007726", "4000000000005126"
 
 
-@pytest.fixture(autouse=True)
-def _silence_is_short(settings: Any) -> None:
-    settings.TESTBANK_SILENCE_SECONDS = 0
-
-
 def repaid() -> tuple[int, int]:
     """Return what the one authorisation counts as refunded, and what left for the card."""
     counted = Authorization.objects.get().refunded_amount

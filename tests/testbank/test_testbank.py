@@ -18,11 +18,6 @@ from tests.stage.bank_orders import ask, order
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
 
-@pytest.fixture(autouse=True)
-def _silence_is_short(settings: Any) -> None:
-    settings.TESTBANK_SILENCE_SECONDS = 0
-
-
 def test_an_approval_with_capture_is_written_whole() -> None:
     status, told = ask(order())
 

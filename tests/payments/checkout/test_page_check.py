@@ -6,15 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import requests
 from django.core.management import CommandError, call_command
-from requests.adapters import BaseAdapter
 
 from payments.checkout import page_check
 from payments.checkout.models import CheckoutSession
 from payments.checkout.page_check import Answered
 from tests.stage.client import ApiClient
-from tests.stage.proxies import Proxy
+from tests.stage.proxies import Proxy, stand_before_the_service
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "bank"])
 
@@ -57,10 +55,7 @@ PLANTED = {
 @pytest.fixture
 def proxy(monkeypatch: pytest.MonkeyPatch) -> Proxy:
     """Stand between payers and the service, which answers in this process."""
-    proxy = Proxy()
-    get: Callable[..., BaseAdapter] = lambda *_args, **_how: proxy  # noqa: E731
-    monkeypatch.setattr(requests.Session, "get_adapter", get)
-    return proxy
+    return stand_before_the_service(monkeypatch)
 
 
 @pytest.mark.parametrize("planted", PLANTED)

@@ -32,8 +32,7 @@ THE_NEXT_DAY = timedelta(days=1)
 
 
 @pytest.fixture(autouse=True)
-def _at_noon_without_long_silence(settings: Any) -> None:
-    settings.TESTBANK_SILENCE_SECONDS = 0
+def _at_noon() -> None:
     begin_at_noon()
 
 

@@ -22,8 +22,7 @@ NO = "Payment not confirmed"
 
 
 @pytest.fixture(autouse=True)
-def _at_noon_without_long_silence(settings: Any) -> None:
-    settings.TESTBANK_SILENCE_SECONDS = 0
+def _at_noon() -> None:
     begin_at_noon()
 
 

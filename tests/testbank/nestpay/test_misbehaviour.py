@@ -36,8 +36,7 @@ TIMED_OUT = ("Declined", "92", "ISO8583-92")
 
 
 @pytest.fixture(autouse=True)
-def _at_noon_without_long_silence(settings: Any) -> None:
-    settings.TESTBANK_SILENCE_SECONDS = 0
+def _at_noon() -> None:
     begin_at_noon()
 
 
