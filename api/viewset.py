@@ -17,7 +17,7 @@ from api import idempotency
 from api.authentication import key_of, may, merchant_of, require_scope
 from api.idempotency import Earlier
 from core import arrival, clock, standby
-from core.errors import DomainError, Explained, ParameterInvalid
+from core.errors import DomainError, Explained, ParameterInvalid, ResourceMissing
 from core.querysets import MerchantRows
 from core.rest import expansion, query, resources
 from core.rest.expansion import Expandable, Shown
@@ -72,6 +72,7 @@ class ApiViewSet(GenericViewSet[Any]):
         if self.action is None:
             self.http_method_not_allowed(request)  # Before its body is read.
         self.api_version = _version(request)
+        _refuse_nul(kwargs.values())
         fields = self._fields_to_expand(request)
         if request.method == "POST":
             self.body = dict(request.data or {})
@@ -242,6 +243,17 @@ def _version(request: Request) -> str:
     if asked not in settings.API_VERSIONS:
         raise ApiVersionInvalid(advice=f"It is one of: {', '.join(settings.API_VERSIONS)}.")
     return asked
+
+
+def _refuse_nul(ids: Iterable[str]) -> None:
+    """Refuse an address with a NUL in an id: no row has it, and PostgreSQL's driver crashes.
+
+    :param ids: all arguments of the path.
+    :raises ResourceMissing: one of them has a NUL.
+    """
+    for given in ids:
+        if "\x00" in given:
+            raise ResourceMissing(given=given)
 
 
 def _expand_of(body: dict[str, Any]) -> list[str]:

@@ -31,8 +31,7 @@ def expire(merchant: Merchant, session_id: str) -> CheckoutSession:
     """
     idempotency.take(session_id)
     payments = PaymentIntent.objects.for_merchant(merchant).select_for_update(of=("self",))
-    # A path may hold a NUL, which PostgreSQL's driver refuses with a crash.
-    session = ending.locked(session_id, payments) if "\x00" not in session_id else None
+    session = ending.locked(session_id, payments)
     if session is None:
         raise ResourceMissing(wanted=CheckoutSession, given=session_id)
     if session.status != SessionStatus.OPEN:

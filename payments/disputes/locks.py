@@ -34,8 +34,7 @@ def by_id(dispute_id: str, payments: Any) -> Dispute:
     :param payments: the payments among which it is looked for: a merchant's, or all.
     :raises ResourceMissing: none of them has such a dispute.
     """
-    # A path may hold a NUL, which PostgreSQL's driver refuses with a crash.
-    intent = _locked_payment(dispute_id, payments) if "\x00" not in dispute_id else None
+    intent = _locked_payment(dispute_id, payments)
     if intent is None:
         raise ResourceMissing(wanted=Dispute, given=dispute_id)
     attempt = intent.attempts.select_for_update().get(disputes=dispute_id)

@@ -131,3 +131,18 @@ def test_an_id_of_any_length_is_unknown(door: tuple[str, str, str], globex: ApiC
     answer = call(globex, door, endless, idempotency_key="k")
 
     assert answer.refusal == (404, "resource_missing", None)
+
+
+def test_an_id_with_a_nul_is_unknown(acme: ApiClient, bank: BankTransport) -> None:
+    """PostgreSQL's driver refuses a NUL in any statement, as in that of a key's claim."""
+    odd, answers = dict.fromkeys(UNKNOWN, "x%00"), {}
+
+    for door in DOORS:
+        for headers in ({}, {"idempotency_key": "k"}):
+            answers[*door, *headers] = call(acme, door, odd, **headers).refusal
+    enabled = acme.post("/v1/webhook_endpoints/we_%00", {"disabled": False})
+
+    assert len(answers) == 2 * len(DOORS) >= 32, "nothing tried"
+    wrong = {one: said for one, said in answers.items() if said != (404, "resource_missing", None)}
+    assert wrong == {}
+    assert enabled.refusal == (404, "resource_missing", None)
