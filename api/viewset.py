@@ -73,10 +73,10 @@ class ApiViewSet(GenericViewSet[Any]):
             self.http_method_not_allowed(request)  # Before its body is read.
         self.api_version = _version(request)
         _refuse_nul(kwargs.values())
-        fields = self._fields_to_expand(request)
+        self.fields_in_query = fields = self._fields_to_expand(request)
         if request.method == "POST":
             self.body = dict(request.data or {})
-            fields += self._fields_to_expand_in_body()
+            fields = [*fields, *self._fields_to_expand_in_body()]
         # Before a replay, which may show what another key of the merchant was allowed to see.
         self.expansion = self._expansion(fields)
         if self.action in self.lists:
@@ -138,7 +138,7 @@ class ApiViewSet(GenericViewSet[Any]):
         idempotency.begin(
             self.merchant,
             key=request.META.get("HTTP_IDEMPOTENCY_KEY"),
-            method_and_path=f"POST {request.path}",
+            method_and_path=f"POST {request.path}{_expanding(self.fields_in_query)}",
             body=request.data or {},
             answer_is_object=not self.expansion,
         )
@@ -254,6 +254,16 @@ def _refuse_nul(ids: Iterable[str]) -> None:
     for given in ids:
         if "\x00" in given:
             raise ResourceMissing(given=given)
+
+
+def _expanding(fields: Iterable[str]) -> str:
+    """Return the query that expands the fields, the same in whatever way it was written.
+
+    The answer depends on it. A POST takes no other parameter in its query. Empty without fields, as
+    rows of earlier versions have it.
+    """
+    named = "&".join(f"expand[]={field}" for field in sorted(set(fields)))
+    return f"?{named}" if named else ""
 
 
 def _expand_of(body: dict[str, Any]) -> list[str]:

@@ -82,6 +82,7 @@ def begin(
 ) -> None:
     """Look the key up before anything happens; take it over from a request that died.
 
+    :param method_and_path: with the query behind it, where the answer depends on that.
     :param answer_is_object: the answer will be the object that the request is about, as its events
         show it, and nothing else: `answer` may store it with the work.
     :raises Replayed: the request was answered before.

@@ -27,9 +27,9 @@ class IdempotencyKeyInvalid(DomainError):
 class IdempotencyKeyReused(DomainError):
     explained = Explained(
         cause=(
-            "An earlier request had the same `Idempotency-Key`, and another method, path or body. "
-            "Nothing was done. An answer that showed a secret is also not repeated after 15 "
-            "minutes."
+            "An earlier request had the same `Idempotency-Key`, and another method, path, body "
+            "or `expand[]` in its query. Nothing was done. An answer that showed a secret is also "
+            "not repeated after 15 minutes."
         ),
         remedy=(
             "Use a new key for each operation. Use the same key only to repeat one request as it "

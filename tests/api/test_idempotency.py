@@ -9,6 +9,7 @@ import pytest
 from django.utils import timezone
 
 from api import idempotency, tasks
+from api.idempotency import fingerprint
 from core.errors import LockTimeout
 from core.keyring import ring
 from merchants import keys
@@ -31,6 +32,7 @@ from tests.stage.sweeper import Died, dies
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
 PATH = "/v1/payment_intents"
+EXPANDED = "?expand[]=customer"
 REUSED = (400, "idempotency_key_reused", None)
 
 
@@ -118,6 +120,52 @@ def test_another_body_is_another_request(
 
     assert answer.refusal == REUSED
     assert answer.error["type"] == "idempotency_error"
+
+
+@pytest.mark.every_case("one key has one effect")
+@pytest.mark.parametrize(
+    ("first", "then"), [(EXPANDED, ""), ("", EXPANDED), (EXPANDED, "?expand[]=latest_attempt")]
+)
+def test_another_expansion_in_the_query_is_another_request(
+    first: str, then: str, acme: ApiClient, bank: BankTransport
+) -> None:
+    customer = acme.post("/v1/customers", {"email": "ayse@example.com"})["id"]
+    body = payment(customer=customer)
+    assert acme.post(PATH + first, body, idempotency_key="k").status == 200
+
+    answer = refused(acme, PATH + then, body, bank=bank, idempotency_key="k")
+
+    assert answer.refusal == REUSED
+    assert "ayse@example.com" not in str(answer.body)
+
+
+def test_a_replay_shows_what_the_query_expands_and_only_a_key_that_may_see_it_asks(
+    acme: ApiClient, bank: BankTransport
+) -> None:
+    customer = acme.post("/v1/customers", {"email": "ayse@example.com"})["id"]
+    path, body = PATH + EXPANDED + "&expand[]=latest_attempt", payment(customer=customer)
+    first = acme.post(path, body, idempotency_key="k")
+    less = acme.with_scopes(customers="none")
+
+    turned = acme.post(
+        f"{PATH}?expand[1]=customer&expand[0]=latest_attempt", body, idempotency_key="k"
+    )
+
+    assert first["customer"]["email"] == "ayse@example.com"
+    assert turned.body == first.body
+    assert less.post(path, body, idempotency_key="k").refusal[:2] == (403, "permission_denied")
+    assert less.post(PATH, body, idempotency_key="k").refusal == REUSED
+
+
+def test_a_request_without_an_expansion_in_its_query_is_known_by_what_was_stored_before(
+    acme: ApiClient,
+) -> None:
+    """Rows that an earlier version has written: method, path and body, and nothing more."""
+    acme.post("/v1/customers", {"name": "Ayşe"}, idempotency_key="k")
+
+    canonical = json.dumps(["POST /v1/customers", {"name": "Ayşe"}]).encode()
+    mark = bytes(IdempotencyKey.objects.get().fingerprint)
+    assert mark == ring().mac(fingerprint.PURPOSE, canonical)
 
 
 def test_another_address_is_another_request(acme: ApiClient, bank: BankTransport) -> None:
