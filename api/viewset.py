@@ -192,6 +192,8 @@ class ApiViewSet(GenericViewSet[Any]):
         response = super().handle_exception(exc)
         if isinstance(exc, DomainError) and exc.is_lasting:
             response.data = orjson.dumps(response.data)
+            for name, value in idempotency.replay_headers().items():
+                response[name] = value
             with _answer_even_if_not_stored():
                 idempotency.save_refusal(response.status_code, response.data)
         elif not isinstance(exc, idempotency.Replayed):

@@ -107,13 +107,14 @@ def save_answer(status: int, body: bytes, *, holds_secret: bool = False) -> Repl
 def save_refusal(status: int, body: bytes) -> None:
     """Keep a refusal that a use case gave after its `take`, rolled back with it or not.
 
-    Refused before the claim: the key stays free. Claimed by another request since
-    then: that one's answer counts.
+    Refused before the claim: the key stays free. Claimed, or taken over, by another request since
+    then: that one's answer counts. The row is known by its lease: one that was taken over keeps the
+    id of the request that died.
     """
     claim = current()
     if claim is None or not claim.taken:
         return
-    claim.taken = row_of(claim).filter(request_id=context.request_id()).exists()
+    claim.taken = row_of(claim).filter(lease_until=claim.lease_until).exists()
     with suppress(IdempotencyKeyInUse), transaction.atomic():
         take(object_id="")
         save_answer(status, body)

@@ -36,10 +36,13 @@ def resume(merchant: Merchant, earlier: Earlier, *, cvc: str | None) -> PaymentI
     :param cvc: from the retry's body; the earlier request's code was never stored on disk.
     :raises IdempotencyKeyInUse: the sweeper is asking the bank this moment.
     :raises AcquirerBusy: no slot came free; nothing has changed, and a later retry can succeed.
+    :raises CancelFailed: the bank has refused to release what it holds.
     """
     if not earlier.is_finished:
         _finish(merchant, earlier, cvc)
     intent = intents.find(merchant, earlier.object_id)
+    if _is_release_refused(merchant, earlier):
+        raise CancelFailed(intent)
     if cvc and earlier.is_finished:
         _hold_again(intent, cvc)
     return intent
@@ -53,11 +56,7 @@ def _finish(merchant: Merchant, earlier: Earlier, cvc: str | None) -> None:
             if attempt := resuming.leased(unasked):
                 _finish_attempt(attempt, cvc)
         return
-    ended = settling.resume(
-        modifications.KIND, merchant.id, modified, ask=modifications.order_again
-    )
-    if ended and ended.kind == ModificationKind.VOID and ended.ended_with(Answer.DECLINED):
-        raise CancelFailed(ended.attempt.intent)
+    settling.resume(modifications.KIND, merchant.id, modified, ask=modifications.order_again)
 
 
 def _open_attempts(merchant: Merchant, earlier: Earlier) -> QuerySet[Attempt]:
@@ -66,7 +65,17 @@ def _open_attempts(merchant: Merchant, earlier: Earlier) -> QuerySet[Attempt]:
 
 
 def _open_modifications(merchant: Merchant, earlier: Earlier) -> QuerySet[Modification]:
-    rows = Modification.objects.for_merchant(merchant).filter(status=ModificationStatus.PROCESSING)
+    return _modifications(merchant, earlier).filter(status=ModificationStatus.PROCESSING)
+
+
+def _is_release_refused(merchant: Merchant, earlier: Earlier) -> bool:
+    """Return whether the bank has refused the cancellation, whichever process heard of it."""
+    releases = _modifications(merchant, earlier).filter(kind=ModificationKind.VOID)
+    return releases.filter(answer=Answer.DECLINED.value).exists()
+
+
+def _modifications(merchant: Merchant, earlier: Earlier) -> QuerySet[Modification]:
+    rows = Modification.objects.for_merchant(merchant)
     return rows.filter(attempt__intent=earlier.object_id, request_id=earlier.request_id)
 
 

@@ -7,7 +7,7 @@ from acquirers.outcomes import Answer as Says
 from acquirers.outcomes import Outcome
 from core import clock
 from payments.bank import attempts, modification_rows, modifications
-from payments.intents.models import Attempt
+from payments.intents.models import Attempt, Modification
 from payments.payer import returns
 from tests.payments.intents.test_races import then_wait
 from tests.stage import bank_books
@@ -68,10 +68,36 @@ def test_a_retry_hears_that_the_bank_released_nothing(acme: ApiClient, bank: Ban
     payment_id = authorized(acme, NOTHING_IS_RELEASED)
     died_after_the_bank(acme, payment_id, "cancel")
 
-    answer = asked(acme, payment_id, "cancel")
+    answer, again = (asked(acme, payment_id, "cancel") for _ in range(2))
 
     assert answer.refusal == (400, "cancel_failed", None)
     assert answer.error["payment_intent"] == acme.payment(payment_id).body
+    assert again.response.content == answer.response.content
+    assert again.headers["Idempotent-Replayed"] == "true"
+
+
+@pytest.mark.parametrize("by_another", [False, True], ids=["by itself", "by another process"])
+def test_a_retry_hears_what_was_refused_before_it_came(
+    by_another: bool, acme: ApiClient, bank: BankTransport
+) -> None:
+    payment_id = authorized(acme, NOTHING_IS_RELEASED)
+    where = (modifications, "_order") if by_another else (settling, "apply_with_retry")
+    with dies(*where, afterwards=True), pytest.raises(Died):
+        asked(acme, payment_id, "cancel")
+    leases_run_out()
+    if by_another:
+        settling.settle(modifications.KIND, Modification.objects.get(), Outcome(Says.DECLINED))
+    asked_before = list(bank.seen)
+
+    answer, again = (asked(acme, payment_id, "cancel") for _ in range(2))
+
+    assert answer.refusal == (400, "cancel_failed", None)
+    assert answer.error["payment_intent"]["status"] == "requires_capture"
+    assert again.response.content == answer.response.content
+    for one in (answer, again):
+        assert one.headers["Idempotent-Replayed"] == "true"
+        assert one.headers["Original-Request"] == Modification.objects.get().request_id
+    assert bank.seen == asked_before
 
 
 def test_a_payer_who_refused_is_not_asked_about_at_the_bank(
