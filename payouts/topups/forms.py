@@ -18,7 +18,10 @@ class CreateTopupForm(Form):
     source = Text(  # type: ignore[assignment]
         max_length=SOURCE_MAX,
         required=False,
-        help_text="Only `bank_transfer`, which is the default.",
+        help_text=(
+            "In a sandbox how the transfer goes on, if it does not just come: `test_fail`, "
+            "`test_reverse` or `test_never`. In a live installation any value is refused."
+        ),
     )
     metadata = Metadata(required=False)
 

@@ -1,5 +1,6 @@
 """Topups: a reference to write into a transfer, and money that is available once it has come."""
 
+import re
 from io import StringIO
 from typing import Any
 
@@ -14,6 +15,7 @@ from merchants import accounts
 from merchants.models import Merchant
 from payouts.topups import creation
 from payouts.topups.models import IncomingTransfer, Topup
+from tests.stage import described
 from tests.stage.audited import assert_audit_is_clean
 from tests.stage.bank_days import begin_on_a_friday
 from tests.stage.bank_transport import BankTransport
@@ -296,6 +298,15 @@ def test_bad_input_is_refused(
     refused = top_up(shop, **changes)
 
     assert (refused.refusal, Topup.objects.count()) == ((400, *refusal), 0)
+
+
+def test_each_source_that_the_schema_names_is_taken_in_a_sandbox(shop: ApiClient) -> None:
+    fields = described.published()["components"]["schemas"]["TopupCreateParams"]["properties"]
+    named = re.findall(r"`(\w+)`", fields["source"]["description"])
+
+    taken = [top_up(shop, source=one).status for one in named]
+
+    assert (set(named), set(taken)) == ({*creation.OF_A_SANDBOX}, {200})
 
 
 def test_in_live_every_source_is_refused(shop: ApiClient, settings: Any) -> None:
