@@ -101,7 +101,7 @@ def roll(
         raise KeyRefused(text, param="expires_in")
     _require_expiry(expires_at)
     with transaction.atomic():
-        _require_room(key.merchant)
+        _require_room(key.merchant, ending=None if expires_in else key)
         old = ApiKey.objects.select_for_update(of=("self",)).get(pk=key.pk)
         now = timezone.now()
         if not is_live(old, now):
@@ -178,11 +178,17 @@ def _require_expiry(expires_at: datetime | None) -> None:
         raise KeyRefused("A key expires within two years, or not at all.", param="expires_at")
 
 
-def _require_room(merchant: Merchant) -> None:
+def _require_room(merchant: Merchant, *, ending: ApiKey | None = None) -> None:
+    """Lock the merchant, and refuse one key more than may work.
+
+    :param ending: a key that ends in the caller's transaction; it is not counted.
+    """
     # The lock on the merchant lets keys that are made at the same time count one after the other.
     Merchant.objects.select_for_update(no_key=True).only("id").get(id=merchant.id)
     now = timezone.now()
     live = ApiKey.objects.for_merchant(merchant).filter(revoked_at=None)
+    if ending:
+        live = live.exclude(pk=ending.pk)
     if live.exclude(expires_at__lte=now).count() >= LIVE_KEYS_MAX:
         raise KeyRefused(f"A merchant has up to {LIVE_KEYS_MAX} keys that work.")
 

@@ -109,13 +109,35 @@ def test_a_key_ends_within_two_years(acme: ApiClient) -> None:
         keys.create(acme.merchant, name="b", expires_at=timezone.now() + timedelta(days=733))
 
 
-def test_a_merchant_has_a_hundred_keys_that_work(acme: ApiClient) -> None:
+def live(client: ApiClient) -> list[ApiKey]:
+    return [key for key in client.merchant.api_keys.all() if keys.is_live(key, timezone.now())]
+
+
+def as_many_as_work(client: ApiClient) -> list[ApiKey]:
+    """Make keys until the merchant has a hundred."""
     now = timezone.now()
     drafts = [
-        ApiKey(id=f"key_{n}", merchant=acme.merchant, name="x", hash=b"%d" % n, created_at=now)
+        ApiKey(id=f"key_{n}", merchant=client.merchant, name="x", hash=b"%d" % n, created_at=now)
         for n in range(keys.LIVE_KEYS_MAX - 1)
     ]
-    ApiKey.objects.bulk_create(drafts)
+    return ApiKey.objects.bulk_create(drafts)
+
+
+def test_of_a_hundred_keys_one_is_rolled_if_it_ends_at_once(acme: ApiClient) -> None:
+    as_many_as_work(acme)
+    old = first_key(acme)
+
+    new, _secret = keys.roll(old, 0)
+
+    found = live(acme)
+    assert (len(found), new in found, old in found) == (keys.LIVE_KEYS_MAX, True, False)
+    for seconds in (1, 2):
+        with pytest.raises(KeyRefused, match="up to 100"):
+            keys.roll(new, keys.ROLL_SECONDS[seconds])
+
+
+def test_a_merchant_has_a_hundred_keys_that_work(acme: ApiClient) -> None:
+    drafts = as_many_as_work(acme)
 
     for make in (lambda: keys.create(acme.merchant, name="x"), lambda: keys.roll(first_key(acme))):
         with pytest.raises(KeyRefused, match="up to 100"):
