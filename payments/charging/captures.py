@@ -23,6 +23,7 @@ class AmountAboveCapturable(DomainError):
     code = "amount_too_large"
     message = "The amount is above what can be captured."
     param = "amount_to_capture"
+    is_lasting = True
 
 
 class PartialCaptureNotAllowed(DomainError):
@@ -39,6 +40,7 @@ class PartialCaptureNotAllowed(DomainError):
     code = "partial_capture_not_allowed"
     message = "A payment in installments is captured whole."
     param = "amount_to_capture"
+    is_lasting = True
 
 
 class CaptureExpired(DomainError):

@@ -6,7 +6,7 @@ import pytest
 
 from merchants import accounts
 from payments.bank import modifications
-from payments.intents.models import Attempt
+from payments.intents.models import Attempt, PaymentIntent
 from tests.stage import bank_books
 from tests.stage.audited import audit
 from tests.stage.bank_transport import BankTransport
@@ -94,6 +94,26 @@ def test_what_cannot_be_captured_is_refused(acme: ApiClient, bank: BankTransport
         answer = refused(acme, path, {"amount_to_capture": amount}, bank=bank)
         assert answer.refusal == (400, code, "amount_to_capture")
     assert refused(acme, path, {"amount": 1}, bank=bank).refusal[1] == "parameter_unknown"
+
+
+@pytest.mark.every_case("one key has one effect")
+@pytest.mark.parametrize(
+    ("installments", "amount", "code"),
+    [(1, 12501, "amount_too_large"), (3, 5000, "partial_capture_not_allowed")],
+)
+def test_an_amount_that_the_payment_does_not_allow_is_refused_again_with_its_key(
+    installments: int, amount: int, code: str, acme: ApiClient, bank: BankTransport
+) -> None:
+    payment_id = authorized(acme)
+    PaymentIntent.objects.update(installments=installments)
+    first = capture(acme, payment_id, amount, idempotency_key="k")
+    assert capture(acme, payment_id)["status"] == "succeeded"
+
+    again = capture(acme, payment_id, amount, idempotency_key="k")
+
+    assert first.refusal == (400, code, "amount_to_capture")
+    assert again.response.content == first.response.content
+    assert again.headers["Idempotent-Replayed"] == "true"
 
 
 @pytest.mark.every_case("the states of money and of banks' answers")
