@@ -70,10 +70,14 @@ def form_to(gate_url: str) -> FormPost:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The form that a payer's browser posts to the bank's gate; it may hold the card."""
+    """The form that a payer's browser posts to the bank's gate; it may hold the card.
+
+    :param charges: the bank charges by itself behind its gate, before the browser comes back.
+    """
 
     url: str
     fields: Mapping[str, str] = field(repr=False)
+    charges: bool = False
 
 
 @dataclass(frozen=True, slots=True)

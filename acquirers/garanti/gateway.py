@@ -80,7 +80,8 @@ class GarantiGateway(OnPaper):
     def handoff(self, request: AuthenticationRequest, url: str) -> Form | None:
         """Make the form with the card; None if card or credentials do not open."""
         try:
-            return Form(url, gate.form(request, access_of(request.order.terminal)))
+            way = access_of(request.order.terminal)
+            return Form(url, gate.form(request, way), charges=way.model == access.BANKS)
         except (CredentialsUnreadable, wire.NotSent):
             return None
 

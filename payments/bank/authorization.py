@@ -159,12 +159,17 @@ def fail(intent: PaymentIntent, attempt: Attempt, status: AttemptStatus) -> Paym
 def end_unpaid(attempt: Attempt, status: AttemptStatus) -> None:
     """Give a locked attempt its last status, in memory, and the day's limit its money back.
 
-    In the transaction in which the caller saves the attempt. The bank is no longer asked about it.
+    In the transaction in which the caller saves the attempt. The bank is no longer asked about it,
+    unless it may charge a lost payer by itself: then until a charge can come no more.
 
     :param status: one of `states.UNPAID`.
     """
+    may_be_charged = attempt.may_be_charged_unseen
     transitions.change(attempt, status, table=ATTEMPTS)
-    schedule.never_look(attempt)
+    if may_be_charged:
+        schedule.begin_asking(attempt, clock.now())
+    else:
+        schedule.never_look(attempt)
     non_secure.take_off(attempt)
 
 

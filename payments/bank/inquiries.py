@@ -7,11 +7,13 @@ A deadline passes when the payer does not come back, or when an authorisation ex
 import structlog
 from django.db.models import Exists, OuterRef, Q
 
+from acquirers import exchanges
 from acquirers.conversation import leases, settling
-from core.errors import LockTimeout
+from acquirers.outcomes import Answer
+from core.errors import LockTimeout, UpstreamUnavailable
 from merchants.models import Merchant
 from payments.bank import attempts, modifications
-from payments.intents.models import Modification, PaymentIntent
+from payments.intents.models import Attempt, Modification, PaymentIntent
 from payments.intents.states import (
     IN_FLIGHT,
     AttemptStatus,
@@ -39,6 +41,29 @@ def ask_first(merchant: Merchant, intent_id: str) -> None:
     elif under_way := _modification_of(intent):
         with leases.held(under_way) as modification:
             _ask_about(modification)
+
+
+def ask_about_a_lost_payer(merchant: Merchant, intent_id: str) -> None:
+    """Ask the bank whether it has charged a payer who is away, before a cancellation (contract 3).
+
+    Does nothing where the bank charges in a call of ours alone.
+
+    :raises LockTimeout: another process is asking the bank this moment.
+    :raises UpstreamUnavailable: the bank does not say.
+    """
+    away = Attempt.objects.filter(
+        intent_id=intent_id, merchant_id=merchant.id, status=AttemptStatus.REQUIRES_ACTION
+    ).first()
+    if away is None or not away.may_be_charged_unseen:
+        return
+    with leases.held(away) as attempt:
+        outcome = attempts.KIND.ask(attempt)
+        if outcome.answer in attempts.SILENT:
+            raise UpstreamUnavailable("The bank does not say whether it has charged the card.")
+        if outcome.answer is Answer.APPROVED:
+            settling.settle(attempts.KIND, attempt, outcome)
+        else:
+            exchanges.record_inquiry(attempt, outcome)
 
 
 def refuse_in_flight(intent: PaymentIntent) -> None:

@@ -74,8 +74,10 @@ def cancel(merchant: Merchant, intent_id: str, reason: str | None) -> PaymentInt
     :raises IntentUnexpectedState: its money was taken, it is canceled, or its outcome is unknown.
     :raises LockTimeout: its bank is being asked already.
     :raises CancelFailed: the bank refused to release what it holds.
+    :raises UpstreamUnavailable: the bank cannot be reached, or does not say whether it has charged.
     """
     inquiries.ask_first(merchant, intent_id)
+    inquiries.ask_about_a_lost_payer(merchant, intent_id)
     begun = _close_or_open_void(merchant, intent_id, reason)
     if begun.void is None:
         for token in begun.held:

@@ -44,7 +44,8 @@ def press(attempt: Attempt, browser: str | None) -> Form | None:
         raise PressedElsewhere
     if not _bind(attempt, hashlib.sha256(browser.encode()).hexdigest()):
         return None
-    return _form(attempt)
+    form = _form(attempt)
+    return None if form.charges and not _note_charge(attempt) else form
 
 
 @transaction.atomic(durable=True)
@@ -67,6 +68,20 @@ def _bind(attempt: Attempt, browser: str) -> bool:
         raise PressedElsewhere
     if now.timestamp() - hand_off["pressed_at"] > FORM_IS_SHOWN_FOR.total_seconds():
         raise PressedTooLate
+    return True
+
+
+@transaction.atomic(durable=True)
+def _note_charge(attempt: Attempt) -> bool:
+    """Write down that the bank may charge by itself, before the browser gets the form.
+
+    :returns: whether the attempt still awaits its payer.
+    """
+    locked = Attempt.objects.select_for_update().get(id=attempt.id)
+    if locked.status != AttemptStatus.REQUIRES_ACTION:
+        return False
+    locked.hand_off = {**locked.hand_off, "charges": True}
+    locked.save(update_fields=["hand_off"])
     return True
 
 

@@ -40,8 +40,7 @@ class Arrival:
 
 def hand_off(payment: Answer) -> Page:
     """Open the page that the payment names, as a browser without cookies."""
-    url = payment["next_action"]["redirect_to_url"]["url"]
-    return open_page(urlsplit(url).path)
+    return open_page(_path_of(payment))
 
 
 def open_page(path: str) -> Page:
@@ -57,16 +56,25 @@ def decide(payment: Answer, button: str) -> FormOnPage:
 
     At a bank that takes the card from the browser our own button is pressed first.
     """
-    browser, url = Client(), payment["next_action"]["redirect_to_url"]["url"]
-    path = urlsplit(url).path
-    page = _page(browser.get(path))
-    if page.form.action != path:
+    page = hand_off(payment)
+    if page.form.action != _path_of(payment):
         return press(open_challenge(page.form.action), button).form
-    gate = _page(browser.post(path)).form
+    gate = pressed(payment)
     if gate.action.startswith(IN_PROCESS_URL):
         return protocol_gate.walk(gate, button)
     back = gate_walk.walk(gate.action, gate.fields, button)
     return FormOnPage(back.url, "post", dict(parse_qsl(back.body.decode(), True)))
+
+
+def pressed(payment: Answer) -> FormOnPage:
+    """Press our own button; return the form with the card that goes to the bank's gate."""
+    browser, path = Client(), _path_of(payment)
+    browser.get(path)
+    return _page(browser.post(path)).form
+
+
+def _path_of(payment: Answer) -> str:
+    return urlsplit(payment["next_action"]["redirect_to_url"]["url"]).path
 
 
 def return_to(payment: Answer | str) -> str:

@@ -68,7 +68,8 @@ class Attempt(InDoubt):
     authentication = JSONField(default=dict)
     acs_url = models.CharField(max_length=2000, null=True)
     # For a bank that takes the card from the payer's browser: the origins that its form may lead
-    # to, and the browser that pressed the button first (`payments.payer.handoffs`).
+    # to, the browser that pressed the button first, and whether the bank may have charged since
+    # by itself (`payments.payer.handoffs`).
     hand_off = JSONField(null=True)
     # Internal: the authentication's outcome, and when it was used up.
     md_status = models.CharField(max_length=2, null=True)
@@ -163,3 +164,12 @@ class Attempt(InDoubt):
 
     def __str__(self) -> str:
         return self.id
+
+    @property
+    def may_be_charged_unseen(self) -> bool:
+        """Return whether the bank may charge while the payer is away, whether they return or not.
+
+        So at a gate that charges by itself, once a browser has got its form.
+        """
+        is_away = self.status == AttemptStatus.REQUIRES_ACTION
+        return is_away and bool((self.hand_off or {}).get("charges"))
