@@ -9,9 +9,10 @@ from core import clock
 
 # The waits before the first inquiry, the second, …; the last one repeats.
 INQUIRY_WAITS = [timedelta(seconds=s) for s in (10, 30, 120, 600, 3600, 21_600, 86_400)]
-# "No record" counts once the request cannot be on its way to the bank any more.
-NO_RECORD_COUNTS_AFTER = timedelta(seconds=60)
-NO_RECORDS_NEEDED = 3
+# "No record" counts once the request cannot be on its way to the bank any more: the first one, the
+# second and the third, after the time-out. Many questions of a moment are one piece of evidence.
+NO_RECORDS_COUNT_AFTER = [timedelta(minutes=m) for m in (1, 5, 15)]
+NO_RECORDS_NEEDED = len(NO_RECORDS_COUNT_AFTER)
 # Banks close their day a little after its end.
 AFTER_THE_DAY = timedelta(minutes=10)
 
@@ -88,12 +89,13 @@ def never_look(row: InDoubt) -> None:
 
 
 def count_no_record(row: InDoubt, *, last_not_before: datetime | None = None) -> None:
-    """Count an answer "no record", unless the request may still be on its way to the bank.
+    """Count an answer "no record", unless it comes too early to be one more piece of evidence.
 
     :param last_not_before: the last one that is needed comes from then on.
     """
     timed_out_at = row.asked_at + timedelta(seconds=settings.ACQUIRER_TIMEOUT_SECONDS)
-    if clock.now() < timed_out_at + NO_RECORD_COUNTS_AFTER:
+    nth = min(row.no_record_count, NO_RECORDS_NEEDED - 1)
+    if clock.now() < timed_out_at + NO_RECORDS_COUNT_AFTER[nth]:
         return
     row.no_record_count += 1
     if last_not_before and clock.now() < last_not_before:

@@ -71,12 +71,16 @@ def hear_modification(kind: Kind[Any], row: Modification, outcome: Outcome) -> N
     is_late = _is_done(row, said) and row.status == ModificationStatus.FAILED
     is_booked = is_late and _booked(row, outcome)
     case = cases.lock_decided(row.attempt, operation_id=row.id)
+    if row.kind == ModificationKind.CAPTURE and said is Answer.APPROVED:
+        _keep_the_captures_numbers(row.attempt, outcome)
     if case is not None:
         word = said if said in WORDS else None
         compare = partial(_compare_modification, row, case, said, is_booked=is_booked)
         compare_with_decision(kind, row, case, word, compare)
-    elif is_late and not is_booked:
+        return
+    if is_late and not is_booked:
         _open_case(row, said)
+    _ask_about_it_no_longer(row, said)
 
 
 # --- Charges ----------------------------------------------------------------------------------
@@ -161,6 +165,22 @@ def _effect(row: Modification, outcome: Outcome) -> PaymentStatus:
     if row.kind == ModificationKind.CAPTURE:
         return modification_answers.capture(row, outcome)
     return modification_answers.cancel(row.attempt.intent, row.attempt, row.reason)
+
+
+def _keep_the_captures_numbers(attempt: Attempt, outcome: Outcome) -> None:
+    """Keep them of a capture that was booked before the bank said so: a refund may need them."""
+    keep_numbers(attempt, outcome, operation="capture.")
+    attempt.save(update_fields=["bank_numbers"])
+
+
+def _ask_about_it_no_longer(row: Modification, said: Answer) -> None:
+    """Leave a row in peace that the bank was asked about again after its end, once it has said."""
+    if row.due_at is None and row.lease_until is None:
+        return
+    if said not in SILENT:
+        schedule.never_look(row)
+    leases.end_with(row)
+    row.save()
 
 
 def _open_case(row: Modification, answer: Answer) -> None:

@@ -3,6 +3,9 @@
 from acquirers.conversation import schedule
 from acquirers.declines import PROCESSING_ERROR
 from acquirers.outcomes import NEVER_AT_THE_BANK, Answer, Outcome
+from cases import cases
+from cases.states import CaseKind
+from core import clock
 from payments.bank import authorization, modification_rows, reversals
 from payments.bank.modification_rows import close
 from payments.bank.repayments import RELEASED
@@ -96,6 +99,7 @@ def _voided(modification: Modification, outcome: Outcome) -> PaymentStatus:
         close(modification, ModificationStatus.SUCCEEDED, outcome.answer)
         return cancel(attempt.intent, attempt, modification.reason)
     close(modification, ModificationStatus.FAILED, outcome.answer)
+    _look_for_the_capture(attempt, outcome)
     return _not_done(attempt)
 
 
@@ -105,6 +109,7 @@ def _fallen_back(modification: Modification, outcome: Outcome) -> PaymentStatus:
         return _still_unknown(modification)
     if outcome.answer not in RELEASED:
         close(modification, ModificationStatus.FAILED, outcome.answer)
+        _look_for_the_capture(attempt, outcome)
         return _not_done(attempt)
     close(modification, ModificationStatus.SUCCEEDED, outcome.answer)
     if outcome.answer is Answer.LAPSED:
@@ -115,6 +120,22 @@ def _fallen_back(modification: Modification, outcome: Outcome) -> PaymentStatus:
     status = authorization.fail(intent, attempt, AttemptStatus.FAILED)
     attempt.save()
     return status
+
+
+def _look_for_the_capture(attempt: Attempt, outcome: Outcome) -> None:
+    """Let the bank be asked about a capture that had failed, if its money is released no more.
+
+    The bank has captured it since: the yes to an inquiry is booked as a late one.
+    """
+    if outcome.answer is not Answer.SETTLED:
+        return
+    captures = attempt.modifications.filter(kind=ModificationKind.CAPTURE)
+    if failed := captures.select_for_update().order_by("created_at").last():
+        schedule.begin_asking(failed, clock.now())
+        failed.save()
+    else:
+        finding = "The bank has captured money that it was not asked to capture."
+        cases.open_case(CaseKind.BANK_CONTRADICTS_BOOK, attempt, finding=finding)
 
 
 def _reversed(modification: Modification, outcome: Outcome) -> PaymentStatus:

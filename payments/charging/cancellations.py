@@ -7,13 +7,14 @@ from django.db import transaction
 
 import acquirers
 from acquirers import slots
-from acquirers.outcomes import NEVER_SENT, Answer
+from acquirers.outcomes import NEVER_SENT
 from api import idempotency
 from core import context
 from core.errors import DomainError, Explained, UpstreamUnavailable
 from merchants import audit_log
 from merchants.models import Merchant
 from payments.bank import authorization, inquiries, modification_rows, modifications
+from payments.bank.repayments import REFUSED
 from payments.charging import intents
 from payments.intents import render
 from payments.intents.models import Modification, PaymentIntent
@@ -88,7 +89,7 @@ def cancel(merchant: Merchant, intent_id: str, reason: str | None) -> PaymentInt
     if void.ended_with(*NEVER_SENT):
         idempotency.forget()
         raise UpstreamUnavailable("The bank cannot be reached; nothing was canceled.")
-    if void.ended_with(Answer.DECLINED):
+    if void.ended_with(*REFUSED):
         raise CancelFailed(void.attempt.intent)
     return void.attempt.intent
 

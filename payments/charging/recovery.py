@@ -16,6 +16,7 @@ from api.idempotency import Earlier
 from core import clock
 from merchants.models import Merchant
 from payments.bank import attempts, authorization, modifications
+from payments.bank.repayments import REFUSED
 from payments.charging import confirmation, intents
 from payments.charging.cancellations import CancelFailed
 from payments.intents.models import Attempt, Modification, PaymentIntent
@@ -71,7 +72,7 @@ def _open_modifications(merchant: Merchant, earlier: Earlier) -> QuerySet[Modifi
 def _is_release_refused(merchant: Merchant, earlier: Earlier) -> bool:
     """Return whether the bank has refused the cancellation, whichever process heard of it."""
     releases = _modifications(merchant, earlier).filter(kind=ModificationKind.VOID)
-    return releases.filter(answer=Answer.DECLINED.value).exists()
+    return releases.filter(answer__in=REFUSED).exists()
 
 
 def _modifications(merchant: Merchant, earlier: Earlier) -> QuerySet[Modification]:

@@ -89,6 +89,20 @@ def test_a_capture_that_is_called_charged_is_booked(
 
 
 @pytest.mark.both_banks
+def test_money_of_a_capture_that_was_called_charged_goes_back_by_the_captures_number(
+    capture: Case, operator: User, acme: ApiClient, bank: BankTransport
+) -> None:
+    decide(operator, capture, CHARGED)
+    does_it_late(bank)
+    days_pass()
+
+    made = acme.refund(capture.intent_id)
+
+    assert acme.refunded(made["id"])["status"] == "succeeded"
+    assert_audit_is_clean()
+
+
+@pytest.mark.both_banks
 def test_a_capture_that_is_called_not_charged_can_be_asked_for_again(
     capture: Case, operator: User, acme: ApiClient, bank: BankTransport
 ) -> None:

@@ -43,6 +43,7 @@ class BankTransport(BaseAdapter):
 
     # The same reference sent twice is one order at this bank.
     repeats = True
+    content_type = "application/json"
     # It refunds a part on the day of the capture, too.
     refunds_on_the_day = True
 
@@ -98,7 +99,7 @@ def read_body(request: requests.PreparedRequest) -> bytes:
 
 
 def call_bank(
-    method: str, path: str, sent: bytes, content_type: str = "application/json"
+    method: str, path: str, sent: bytes, content_type: str = BankTransport.content_type
 ) -> tuple[int, bytes]:
     """Send one request through the bank's WSGI application; return status and content."""
     environ = RequestFactory().generic(method, path, sent, content_type).environ

@@ -20,6 +20,7 @@ class ProtocolWay(BankTransport):
 
     # The same reference sent twice is refused, or charged twice.
     repeats = False
+    content_type = XML
     refunds_on_the_day = False
 
     def __init__(self, inquiry: bytes) -> None:
@@ -57,7 +58,7 @@ class ProtocolWay(BankTransport):
         body = read_body(request)
         self.asked.append(body)
         self.work()
-        return call_bank(request.method, request.path_url, body, XML)
+        return call_bank(request.method, request.path_url, body, self.content_type)
 
 
 @contextmanager

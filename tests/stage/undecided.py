@@ -110,7 +110,7 @@ def does_it_late(bank: BankTransport) -> None:
     """Let the test bank get by now what was lost on its way, and be reached again."""
     bank.fault = None
     for request in bank.lost:
-        call_bank(*request)
+        call_bank(*request, bank.content_type)
     bank.lost.clear()
 
 

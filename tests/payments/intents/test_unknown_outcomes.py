@@ -282,6 +282,20 @@ def test_an_early_no_record_does_not_count(acme: ApiClient, bank: BankTransport)
     assert PaymentIntent.objects.get().status == "processing"
 
 
+@pytest.mark.parametrize("seconds", [90, 400])
+def test_many_questions_within_a_moment_are_one_piece_of_evidence(
+    seconds: int, acme: ApiClient, bank: BankTransport
+) -> None:
+    paid = pay_into_the_void(acme, bank)
+    sweep_after(seconds)
+
+    for _ in range(5):
+        answer = acme.post(f"{PATH}/{paid}/cancel", {})
+        assert answer.refusal[:2] == (400, "payment_intent_unexpected_state")
+
+    assert acme.payment(paid)["status"] == "processing"
+
+
 def test_after_no_record_another_card_may_be_tried(acme: ApiClient, bank: BankTransport) -> None:
     paid = pay_into_the_void(acme, bank)
     for _ in range(3):
