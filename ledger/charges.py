@@ -64,9 +64,8 @@ class Charge:
         return Shares(amount, surcharge, fee)
 
     def _share(self, amount: int, whole: int, back: int, given: int) -> int:
-        captured = self.movement.card_money
         # A bank may dispute what was refunded before: then there is nothing left to share.
-        return min(amount, max(0, whole * min(captured, back) // captured - given))
+        return min(amount, max(0, share_of(self.movement, whole, back) - given))
 
     def taken_from_merchant(self, shares: Shares) -> list[Line]:
         """Return the lines that take the merchant's share, from the charge's own parts first."""
@@ -87,15 +86,19 @@ class Charge:
         )
 
 
+def share_of(charge: Movement, whole: int, back: int) -> int:
+    """Return the share of a charge's surcharge or fee in so much card money, rounded down."""
+    return whole * min(charge.card_money, back) // charge.card_money
+
+
 def locked(merchant_id: str, charge_id: str) -> Charge:
     """Lock the merchant's account in the charge's currency, and return the charge as it is then.
 
     The caller has locked the payment: nothing else of this charge goes back meanwhile.
     """
-    movements = Movement.objects.filter(merchant_id=merchant_id, charge_id=charge_id)
-    charge = movements.get(kind=Movement.Kind.CHARGE)
+    charge = _charged(merchant_id, charge_id)
     accounts.lock(merchant_id, charge.currency)
-    since = list(movements.exclude(kind=Movement.Kind.CHARGE))
+    since = _since(charge)
     return Charge(
         movement=charge,
         given_back=-sum(movement.card_money for movement in since),
@@ -105,3 +108,47 @@ def locked(merchant_id: str, charge_id: str) -> Charge:
         unsettled=parts.unsettled(charge),
         funds=balance.funds(merchant_id, charge.currency),
     )
+
+
+def surcharge_left(last: Movement) -> int:
+    """Return how much of its share of the surcharge a part leaves to others when it comes back.
+
+    In minor units; below zero if it leaves more than it took. It is 0 unless more was given back
+    than the card was debited with: then a part may have found too little left to share. What stays
+    given back has its share by its sum, as if this part had never gone (docs/adr/0059).
+
+    :param last: the part's last movement; the caller has locked the payment.
+    """
+    charge = _charged(last.merchant_id, last.charge_id)
+    since = _since(charge)
+    given_back = -sum(movement.card_money for movement in since)
+    given = -sum(movement.surcharge for movement in since)
+    took = _took(last, since)
+    if given_back <= charge.card_money and not _left_before(since):
+        return 0
+    return share_of(charge, charge.surcharge, given_back + took.card_money) - given - took.surcharge
+
+
+def _left_before(since: list[Movement]) -> int:
+    """Return how much of their shares the parts that came back have left to others."""
+    came_back = [movement for movement in since if movement.card_money > 0]
+    return -sum(_took(back, since).surcharge + back.surcharge for back in came_back)
+
+
+def _took(movement: Movement, since: list[Movement]) -> Movement:
+    """Return the movement that took the part: the first of those that this one follows."""
+    by_id = {one.id: one for one in since}
+    while movement.follows_id:
+        movement = by_id[movement.follows_id]
+    return movement
+
+
+def _charged(merchant_id: str, charge_id: str | None) -> Movement:
+    movements = Movement.objects.filter(merchant_id=merchant_id, charge_id=charge_id)
+    return movements.get(kind=Movement.Kind.CHARGE)
+
+
+def _since(charge: Movement) -> list[Movement]:
+    """Return all movements of a charge but its own."""
+    of_it = Movement.objects.filter(merchant_id=charge.merchant_id, charge_id=charge.charge_id)
+    return list(of_it.exclude(kind=Movement.Kind.CHARGE))

@@ -4,6 +4,7 @@ from datetime import datetime
 
 from ledger import charges
 from ledger.book import journal
+from ledger.book.coming_back import come_back
 from ledger.lines import Line
 from ledger.models import Account, Movement
 
@@ -27,7 +28,7 @@ def dispute_opened(
 def dispute_won(cause_id: str, *, merchant_id: str, now: datetime) -> Movement:
     """Release what was held back."""
     last = journal.last_of(merchant_id, cause_id, Movement.Kind.DISPUTE_OPENED)
-    return journal.undo(last, Movement.Kind.DISPUTE_WON, now=now)
+    return come_back(last, Movement.Kind.DISPUTE_WON, now=now)
 
 
 def dispute_lost(cause_id: str, *, merchant_id: str, now: datetime) -> Movement:
@@ -44,4 +45,4 @@ def dispute_lost(cause_id: str, *, merchant_id: str, now: datetime) -> Movement:
 def dispute_regained(cause_id: str, *, merchant_id: str, now: datetime) -> Movement:
     """Give back what a lost dispute had taken: the bank decided for the merchant after all."""
     last = journal.last_of(merchant_id, cause_id, Movement.Kind.DISPUTE_LOST)
-    return journal.undo(last, Movement.Kind.DISPUTE_REGAINED, now=now)
+    return come_back(last, Movement.Kind.DISPUTE_REGAINED, now=now)

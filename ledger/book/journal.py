@@ -86,15 +86,24 @@ def undo(last: Movement, kind: Movement.Kind, *, now: datetime) -> Movement:
 
     The same lines come back, dates included.
     """
+    return write(undone(last, kind, now=now), undoing(last))
+
+
+def undone(last: Movement, kind: Movement.Kind, *, now: datetime) -> Movement:
+    """Return the draft of the opposite of a movement and of what it follows."""
     movement = follow(last, kind, now=now)
     movement.surcharge = -sum(one.surcharge for one in _chain(last))
-    return write(movement, undoing(last))
+    return movement
 
 
-def undoing(last: Movement) -> list[Line]:
-    """Return the opposite of the lines of a movement and of what it follows."""
+def undoing(last: Movement, but: Iterable[Line] = ()) -> list[Line]:
+    """Return the opposite of the lines of a movement and of what it follows.
+
+    :param but: lines that are undone too, as if they were among them.
+    """
     entries = LedgerEntry.objects.filter(merchant_id=last.merchant_id, movement__in=_chain(last))
-    return lines.opposite(lines.of_entries(entries.select_related("account").order_by("id")))
+    written = lines.of_entries(entries.select_related("account").order_by("id"))
+    return lines.opposite([*written, *but])
 
 
 def follow(last: Movement, kind: Movement.Kind, *, now: datetime) -> Movement:

@@ -5,6 +5,7 @@ from datetime import datetime
 from ledger import charges
 from ledger.balance import InsufficientFunds
 from ledger.book import journal
+from ledger.book.coming_back import come_back
 from ledger.charges import Charge, Shares
 from ledger.lines import Line
 from ledger.models import Account, Movement
@@ -58,7 +59,7 @@ def void(
 def void_undone(cause_id: str, *, merchant_id: str, now: datetime) -> Movement:
     """Give a void's money back to the merchant: it came too late, and becomes a refund."""
     last = journal.last_of(merchant_id, cause_id, Movement.Kind.VOID)
-    return journal.undo(last, Movement.Kind.VOID_UNDONE, now=now)
+    return come_back(last, Movement.Kind.VOID_UNDONE, now=now)
 
 
 def refund_paid(cause_id: str, *, merchant_id: str, now: datetime) -> Movement:
@@ -74,7 +75,7 @@ def refund_paid(cause_id: str, *, merchant_id: str, now: datetime) -> Movement:
 def refund_returned(cause_id: str, *, merchant_id: str, now: datetime) -> Movement:
     """Give the money of a refund or a void back to the merchant: it failed, or was canceled."""
     last = journal.last_of(merchant_id, cause_id, *TAKEN)
-    return journal.undo(last, Movement.Kind.REFUND_RETURNED, now=now)
+    return come_back(last, Movement.Kind.REFUND_RETURNED, now=now)
 
 
 def refund_bounced(cause_id: str, *, merchant_id: str, now: datetime) -> Movement:
@@ -83,7 +84,7 @@ def refund_bounced(cause_id: str, *, merchant_id: str, now: datetime) -> Movemen
     A part whose date is past is settled by the next run.
     """
     last = journal.last_of(merchant_id, cause_id, Movement.Kind.REFUND_PAID)
-    return journal.undo(last, Movement.Kind.REFUND_BOUNCED, now=now)
+    return come_back(last, Movement.Kind.REFUND_BOUNCED, now=now)
 
 
 def _refunded(charge: Charge, shares: Shares, *, cause_id: str, now: datetime) -> Movement:

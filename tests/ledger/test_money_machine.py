@@ -63,6 +63,11 @@ def a_dispute_without_its_share(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Charge, "draft", lambda *given, **terms: without_surcharge(*given, **terms))
 
 
+def a_dispute_left_without_its_share(patch: pytest.MonkeyPatch) -> None:
+    """Let refunds bring back what they took, also if a dispute found nothing left to share."""
+    patch.setattr(charges, "surcharge_left", lambda _last: 0)
+
+
 def runs_unknown_to_refunds(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(charges.parts, "unsettled", ever_charged)
 
@@ -88,6 +93,7 @@ def ever_charged(charge: Movement) -> dict[date, int]:
 PLANTS = [
     each_share_rounded_alone,
     a_dispute_without_its_share,
+    a_dispute_left_without_its_share,
     settle_parts_again,
     settle_settlements,
     runs_unknown_to_refunds,

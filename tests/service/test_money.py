@@ -8,7 +8,8 @@ from hypothesis import Phase
 from tests.stage.drawn_steps import draw_until
 from tests.stage.lengths import SEED, length, tried
 from tests.stage.money_machine import Money
-from tests.stage.money_stories import ENDINGS
+from tests.stage.money_stories import ENDINGS, refused_behind_a_dispute
+from tests.stage.money_world import Terms
 
 pytestmark = [
     pytest.mark.django_db(databases=["default", "bank"]),
@@ -45,3 +46,15 @@ def test_all_books_agree_whatever_happens_to_money(ending: str) -> None:
     examples = run(ending, length(short=2, full=25), enough=length(short=1, full=5))
 
     tried(examples, f"merchants' money: {ending}")
+
+
+def test_all_books_agree_when_a_refund_is_refused_behind_a_dispute() -> None:
+    machine = Money()
+    machine.world.open(negative_limit=0, parts=3)
+    machine.world.agree(Terms(250))
+    machine.stories = [refused_behind_a_dispute(machine.world)]
+    Money.reached = Counter()
+
+    machine.teardown()  # It tells the story, and holds the books against each other.
+
+    assert Money.reached.keys() >= {"refund failed", "lost"}

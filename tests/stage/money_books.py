@@ -125,6 +125,7 @@ class Charge:
     """A charge as the contract counts it; `taken`: what each cause took of it, still gone.
 
     `refunded`: the causes among them that are refunds or voids; by these alone the fee comes back.
+    `is_overdrawn`: more was gone at once than the card was debited with.
     """
 
     captured: int
@@ -133,6 +134,8 @@ class Charge:
     returns_fee: bool
     taken: dict[str, tuple[int, int, int]] = field(default_factory=dict)
     refunded: set[str] = field(default_factory=set)
+    surcharge_given: int = 0
+    is_overdrawn: bool = False
 
     def take(self, cause: str, amount: int, *, kind: str) -> tuple[int, int, int]:
         """Return amount, and the shares of surcharge and fee in it (contract-money, Shares)."""
@@ -141,7 +144,7 @@ class Charge:
         shares = [
             min(amount, max(0, whole * min(self.captured, back + amount) // self.captured - given))
             for whole, back, given in (
-                (self.surcharge, before[0], before[1]),
+                (self.surcharge, before[0], self.surcharge_given),
                 (self.fee, refunded, before[2]),
             )
         ]
@@ -149,7 +152,18 @@ class Charge:
             self.refunded.add(cause)
         brings_fee = kind == "void" or (kind == "refund" and self.returns_fee)
         self.taken[cause] = (amount, shares[0], shares[1] if brings_fee else 0)
+        self.surcharge_given += shares[0]
+        self.is_overdrawn |= before[0] + amount > self.captured
         return self.taken[cause]
+
+    def give(self, cause: str, surcharge: int) -> None:
+        """Take a cause back: what stays gone has its share, whatever came first, but rounded."""
+        took = self.taken.pop(cause)[1]
+        assert self.is_overdrawn or surcharge == took, (self, cause, surcharge)
+        self.surcharge_given -= surcharge
+        gone = min(self.captured, sum(amount for amount, *_shares in self.taken.values()))
+        off = abs(self.surcharge_given - Fraction(self.surcharge * gone, self.captured))
+        assert not self.is_overdrawn or off <= len(self.taken) * (gone < self.captured), self
 
 
 def _assert_ledger_is_right(shown: Shown, prices: Prices) -> None:
@@ -205,8 +219,9 @@ def _assert_shares_are_right(movements: list[Any], shown: Shown, prices: Prices)
             taken[cause] = charges[key].take(cause, amounts[cause], kind=kind)
             _assert_took(movement, lines, taken[cause])
         elif kind in GIVES:
-            del charges[key].taken[cause]
-            _assert_gave(movement, lines, taken[cause])
+            surcharge = taken[cause][0] - lines["pending"] - lines["available"] - taken[cause][2]
+            charges[key].give(cause, surcharge)
+            assert lines["fees"] == taken[cause][2], (movement, lines, taken[cause])
 
 
 def _charge(movement: Movement, lines: Counter[str], prices: Prices) -> Charge:
@@ -231,13 +246,6 @@ def _assert_took(movement: Movement, lines: Counter[str], share: tuple[int, int,
         assert lines["reserved"] == amount - surcharge, (movement, lines, share)
     else:
         assert (lines["refunds"], -lines["surcharge"]) == (amount, surcharge), (movement, lines)
-
-
-def _assert_gave(movement: Movement, lines: Counter[str], share: tuple[int, int, int]) -> None:
-    amount, surcharge, fee = share
-    merchants = lines["pending"] + lines["available"]
-    assert merchants == amount - surcharge - fee, (movement, lines, share)
-    assert lines["fees"] == fee, (movement, lines, share)
 
 
 def _assert_limit_is_kept(movements: list[Any], merchant_id: str) -> None:

@@ -134,6 +134,16 @@ def escalated(world: World) -> Iterator[None]:
     world.at_the_bank("escalate", payment)
 
 
+def refused_behind_a_dispute(world: World) -> Iterator[None]:
+    payment = world.pay(TURKISH, 9_000, (777, 2))
+    world.refund(payment, 6_001, dies_at="row committed")
+    yield
+    world.complain(payment)  # About all: the bank knows of no refund.
+    world.work("notices")
+    yield
+    world.work("sweep")  # The bank has nothing left to give back.
+
+
 def waits(world: World) -> Iterator[None]:
     # Its fee alone is more than what other stories leave.
     world.agree(DEAR)
@@ -166,4 +176,8 @@ ENDINGS: dict[str, tuple[Story, ...]] = {
     "won": (won, won_after_all),
     "waiting for funds": (waits, waits_and_is_disputed),
 }
-STORIES = (*(story for leading in ENDINGS.values() for story in leading), escalated)
+STORIES = (
+    *(story for leading in ENDINGS.values() for story in leading),
+    escalated,
+    refused_behind_a_dispute,
+)
