@@ -72,7 +72,7 @@ def _open_modifications(merchant: Merchant, earlier: Earlier) -> QuerySet[Modifi
 def _is_release_refused(merchant: Merchant, earlier: Earlier) -> bool:
     """Return whether the bank has refused the cancellation, whichever process heard of it."""
     releases = _modifications(merchant, earlier).filter(kind=ModificationKind.VOID)
-    return releases.filter(answer__in=REFUSED).exists()
+    return releases.filter(answer__in=[one.value for one in REFUSED]).exists()
 
 
 def _modifications(merchant: Merchant, earlier: Earlier) -> QuerySet[Modification]:
