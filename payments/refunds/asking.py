@@ -75,7 +75,7 @@ class Refunds(Kind[Refund]):
             return None
         refund.sought = nameless.sought(refund)
         if refund.status != RefundStatus.PENDING:
-            # Decided by a person: the bank is asked what it says by now.
+            # Decided by a person, or learnt by an inquiry: the bank is asked what it says by now.
             return refund if refund.due_at is not None else None
         if refund.is_waiting:
             _wait_on(refund)
@@ -94,8 +94,8 @@ class Refunds(Kind[Refund]):
     def ask(self, row: Refund) -> Outcome:
         """Do the refund's next step at the bank.
 
-        A void is simply asked for again: a bank releases an authorisation once. A refund that a
-        person has decided is asked about only.
+        A void is simply asked for again: a bank releases an authorisation once. A refund that has
+        ended is asked about only.
         """
         if row.status != RefundStatus.PENDING:
             return self.inquire(row)
@@ -135,7 +135,7 @@ class Refunds(Kind[Refund]):
         if row.method != asked.method:
             late.hear_void(row, outcome.answer)
         else:
-            late.hear(self, row, outcome.answer)
+            late.hear(self, asked, row, outcome.answer)
 
     def unanswered(self, since: datetime) -> dict[str, QuerySet[Any]]:
         refused = Q(sent_at=None, created_at__lte=since, inquiry_count__gte=OFTEN)
@@ -198,6 +198,7 @@ def _succeed(refund: Refund, outcome: Outcome) -> Effect:
     # A person may know that it went back in another way, although it never left from here.
     refund.sent_at = refund.sent_at or clock.now()
     steps.close(refund)
+    late.look_once_more(refund, outcome)
     return Effect(RefundStatus.SUCCEEDED)
 
 

@@ -92,7 +92,7 @@ class Refund(InDoubt):
                     pending_reason__isnull=False,
                     closed_at__isnull=True,
                 )
-                # Due again after its end is one that a person has decided.
+                # Due again after its end is one that a person decided, or that an inquiry found.
                 | (
                     ~Q(status=RefundStatus.PENDING)
                     & Q(pending_reason=None, closed_at__isnull=False)

@@ -144,6 +144,10 @@ class OldBank:
     def make_older(self, order_id: str, seconds: float) -> None:
         self._tell("older", order_id=order_id, seconds=seconds)
 
+    def take_refunds_back(self) -> None:
+        """Let the bank reverse each refund that it has done."""
+        self._tell("take_refunds_back")
+
     def book(self, *order_ids: str) -> list[Line]:
         """Return the lines of these orders, or of all of them, the oldest first."""
         lines = self._tell("book", order_ids=order_ids)

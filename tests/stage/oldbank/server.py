@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
+from testbank import behaviours
 from tests.stage.oldbank import gate, messages, mischief
 from tests.stage.oldbank.book import Book
 from tests.stage.oldbank.host import Host
@@ -86,6 +87,7 @@ class Bank:
             "misbehave": self.mischief.plan,
             "charge": self.host.charge_after_all,
             "older": self.book.make_older,
+            "take_refunds_back": self._take_refunds_back,
             "book": self._lines,
             "seen": lambda: self.seen,
         }
@@ -104,6 +106,13 @@ class Bank:
 
     def _refund_after(self, days: int) -> None:
         self.host.refunds_after_days = days
+
+    def _take_refunds_back(self) -> None:
+        """Reverse each refund, as a bank does at its day's end if its answer did not arrive."""
+        lines = [one for place in self.book.places() for one in self.book.of(*place)]
+        for one in lines:
+            if (one.kind, one.state) == ("R", "A"):
+                self.book.decide(one, state="D", code=behaviours.DO_NOT_HONOR)
 
     def _lines(self, order_ids: list[str]) -> list[dict[str, Any]]:
         known = self.book.places()
