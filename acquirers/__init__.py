@@ -53,6 +53,14 @@ def at(terminal: "Terminal") -> "Gateway":
     return _gateway(CLOSED if is_closed else settings.ACQUIRERS[terminal.kind])
 
 
+def adapter_of(kind: str) -> "Gateway | None":
+    """Return the gateway of a kind whether or not a terminal is disabled; None without adapter.
+
+    It is asked for facts alone: only `of` and `at` heed a terminal that is disabled.
+    """
+    return _gateway(settings.ACQUIRERS[kind]) if kind in settings.ACQUIRERS else None
+
+
 def fields_of(kind: str) -> "tuple[Field, ...]":
     """Return the fields that a terminal of a kind has.
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 
+import acquirers
 from acquirers.gateway import (
     AuthenticationRequest,
     AuthorizationRequest,
@@ -24,18 +25,25 @@ class ClosedGateway:
     """Requests are never sent, and inquiries bring no answer: open rows stay open."""
 
     fields: tuple[Field, ...] = ()
+    # Where the kind has no adapter any more: nothing is taken for granted.
     capabilities = Capabilities(
         references_are_idempotent=False,
         inquires_modifications=False,
         voids_partially=False,
         cvc_at_handoff=False,
         refunds_are_idempotent=False,
+        refunds_have_names=False,
     )
     built_in_bins: Mapping[str, IssuerFacts] = {}
     settlement_reader: Reader | None = None
 
-    def capabilities_at(self, _terminal: Terminal) -> Capabilities:
-        return self.capabilities
+    def capabilities_at(self, terminal: Terminal) -> Capabilities:
+        """Return the facts of the terminal's bank: it may have answered before the terminal closed.
+
+        A "no record" is believed by them, and a refund is sent again once the terminal is enabled.
+        """
+        own = acquirers.adapter_of(terminal.kind)
+        return own.capabilities_at(terminal) if own else self.capabilities
 
     def accepts(self, _terminal: Terminal, _number: str) -> bool:
         return False

@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
+from acquirers.conversation import settling
+from acquirers.models import Terminal
 from acquirers.outcomes import OperationKind
 from core import clock
+from payments.intents.models import Attempt
 from tests.stage.bank_days import begin_at_noon
 from tests.stage.client import REFUNDS, ApiClient
 from tests.stage.oldbank import nameless
@@ -149,6 +152,33 @@ def test_a_refund_that_the_bank_writes_down_late_is_not_sent_again(
 
     clock.advance(timedelta(hours=1, minutes=10))
     sweep()
+
+    assert (ends(acme, made), refunds_asked(bank)) == (["succeeded"], 1)
+    assert given_back(paid) == GivenBack(PART, PART)
+
+
+def test_a_terminal_that_is_disabled_while_the_bank_is_asked_lets_nothing_be_sent_twice(
+    paid: str, acme: ApiClient, bank: OldBankWay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The third "no record" counts by the facts of the terminal's bank, also while it is closed."""
+    made = lost(acme, bank, paid, "cut_after")
+    terminals = Terminal.objects.filter(id=Attempt.objects.get().terminal_id)
+    settle = settling.settle
+
+    def enabled_after(*arguments: Any) -> None:
+        settle(*arguments)
+        terminals.update(status=Terminal.Status.ENABLED)
+
+    def disabled_meanwhile(gateway: Any, order: Any, *, sought: Any) -> Any:
+        terminals.update(status=Terminal.Status.DISABLED)
+        return without_refunds(gateway, order, sought=sought)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(nameless.NamelessGateway, "inquire_refund", disabled_meanwhile)
+        patched.setattr(settling, "settle", enabled_after)
+        for _ in range(4):
+            sweep_after(HOUR)
+    sweep_after(6 * HOUR)
 
     assert (ends(acme, made), refunds_asked(bank)) == (["succeeded"], 1)
     assert given_back(paid) == GivenBack(PART, PART)
