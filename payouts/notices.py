@@ -6,15 +6,26 @@ Each may come before the answer to the transfer itself, and twice; the bank's la
 from datetime import datetime
 from typing import Protocol
 
+from acquirers import rails
+from acquirers.transfers.models import TransferNotice
 from acquirers.transfers.taking_in import TransferNotKnown
 from payouts import steps
 from payouts.models import Payout
 from payouts.states import PayoutStatus
 
 
+class PaidAfterItsEnd(Exception):
+    """The bank has paid what had failed, so that the merchant may have the money twice.
+
+    The notice stays, and is tried again; the audit lists it for a person.
+    """
+
+
 class PayoutNotice(Protocol):
     """A notice about a transfer out; the amount in minor units."""
 
+    rail: str
+    number: int
     reference: str
     amount: int
     currency: str
@@ -27,12 +38,13 @@ def paid(notice: PayoutNotice) -> None:
     """Note that the money has arrived.
 
     :raises TransferNotKnown: no payout has left under that reference.
+    :raises PaidAfterItsEnd: it has failed, and no notice says that it came back since.
     """
     payout = _locked(notice)
-    # One that failed may have been found returned by an inquiry before this older notice came. If
-    # the bank has really paid it after all, the audit lists it.
     if payout.status == PayoutStatus.IN_TRANSIT:
         steps.pay(payout, notice.trace_id, arrived_at=notice.at)
+    elif payout.status == PayoutStatus.FAILED and not _is_of_before(notice):
+        raise PaidAfterItsEnd(notice.reference)
 
 
 def failed(notice: PayoutNotice) -> None:
@@ -43,6 +55,19 @@ def failed(notice: PayoutNotice) -> None:
     payout = _locked(notice)
     if payout.status in (PayoutStatus.IN_TRANSIT, PayoutStatus.PAID):
         steps.fail(payout, notice.failure_code, notice.trace_id)
+
+
+def _is_of_before(notice: PayoutNotice) -> bool:
+    """Return whether the money came back after the payment that a notice is about.
+
+    An inquiry may have found that before the bank's notices came; one may also come twice.
+    """
+    of_transfer = TransferNotice.objects.filter(rail=notice.rail, reference=notice.reference)
+    came_back = of_transfer.filter(kind__in=(rails.FAILED, rails.RETURNED))
+    is_known = of_transfer.filter(
+        kind=rails.PAID, at=notice.at, number__lt=notice.number, applied_at__isnull=False
+    )
+    return came_back.filter(number__gt=notice.number).exists() or is_known.exists()
 
 
 def _locked(notice: PayoutNotice) -> Payout:

@@ -93,7 +93,7 @@ class Payouts(Kind[Payout]):
 
     def hear_late(self, asked: Payout, row: Payout, outcome: Outcome) -> None:
         if outcome.answer is Answer.APPROVED and row.status == PayoutStatus.FAILED:
-            log.warning("payout_paid_before_its_end", payout=row.id)
+            log.error("payout_paid_before_its_end", payout=row.id)
 
 
 KIND = Payouts()

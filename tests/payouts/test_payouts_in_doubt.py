@@ -1,12 +1,14 @@
 """Payouts whose end is not known: silent banks, requests that never left, processes that died."""
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
+from django.conf import settings
 
 from acquirers.conversation import settling
-from acquirers.rails import TransferLine
+from acquirers.outcomes import Answer
+from acquirers.rails import TransferLine, TransferOutcome
 from acquirers.sandbox.transfers import SandboxTransfers
 from acquirers.transfers import taking_in
 from acquirers.transfers.models import TransferNotice
@@ -181,6 +183,60 @@ def test_each_notice_told_twice_changes_nothing(destination: str, shop: ApiClien
 
     assert (shown(shop, made["id"]).body, told(shop, made["id"])) == (before, ended)
     assert_audit_is_clean()
+
+
+def told_paid(payout_id: str, at: datetime) -> TransferNotice:
+    """Store one more notice of the bank: the payout's money has arrived."""
+    payout = Payout.objects.get(id=payout_id)
+    return TransferNotice.objects.create(
+        rail=settings.TRANSFERS, number=99, kind="transfer_paid", amount=payout.amount,
+        reference=payout.acquirer_reference, currency=payout.currency, at=at,
+        stored_at=clock.now(), next_try_at=clock.now(),
+    )  # fmt: skip
+
+
+def test_one_that_the_bank_pays_after_it_failed_is_left_to_a_person(shop: ApiClient) -> None:
+    made = pay_out(shop, destination="test_declined")
+    sweep_after(DELAY)
+    hear_after(5)
+    assert shown(shop, made["id"])["status"] == "failed"
+
+    notice = told_paid(made["id"], clock.now())
+    hear()
+
+    notice.refresh_from_db()
+    assert (notice.applied_at, notice.last_error) == (None, "PaidAfterItsEnd")
+    [listed] = transfers.untold().unknown
+    assert "PaidAfterItsEnd" in listed
+    assert shown(shop, made["id"])["status"] == "failed"
+
+
+def test_one_that_an_inquiry_found_returned_needs_nobody_for_its_older_notices(
+    shop: ApiClient,
+) -> None:
+    made = pay_out(shop, destination="test_bounced")
+    sweep_after(DELAY)
+    clock.advance(timedelta(seconds=5))
+    payout = Payout.objects.get(id=made["id"])
+    settling.settle(sending.KIND, payout, TransferOutcome(Answer.DECLINED))
+
+    hear()
+
+    assert shown(shop, made["id"])["status"] == "failed"
+    assert transfers.untold().unknown == []
+
+
+def test_a_notice_of_money_that_came_back_since_may_come_again(shop: ApiClient) -> None:
+    made = pay_out(shop, destination="test_bounced")
+    sweep_after(DELAY)
+    hear_after(5)
+    first = TransferNotice.objects.get(kind="transfer_paid")
+
+    told_paid(made["id"], first.at)
+    hear()
+
+    assert shown(shop, made["id"])["status"] == "failed"
+    assert transfers.untold().unknown == []
 
 
 def test_a_notice_of_nothing_we_sent_stays_and_stops_no_other(shop: ApiClient) -> None:
