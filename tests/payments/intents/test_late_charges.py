@@ -14,6 +14,7 @@ from acquirers.notices.models import Notice
 from acquirers.outcomes import Answer as Says
 from acquirers.outcomes import Outcome
 from acquirers.sandbox.gateway import SandboxGateway
+from cases.models import Case
 from core import clock
 from events.models import Event
 from ledger.models import LedgerEntry
@@ -29,7 +30,7 @@ from tests.stage.bank_disputes import DISPUTED, INQUIRED
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.factories import GOOD_CARD
-from tests.stage.notifier import take_in
+from tests.stage.notifier import notifier_behind, take_in
 from tests.stage.sweeper import sweep_after
 from tests.stage.threeds import challenged
 
@@ -263,6 +264,26 @@ def assert_the_cardholder_has_it(acme: ApiClient) -> None:
 
 
 @AT_THE_SANDBOX
+def test_a_dispute_of_one_that_has_gone_back_already_is_a_case(
+    acme: ApiClient, canceled: str
+) -> None:
+    the_bank_charges_after_all()
+    sweep_after(10)
+    reversal = Modification.objects.get()
+    assert reversal.status == "succeeded"
+
+    with notifier_behind() as bank:
+        for kind in ("dispute_opened", "dispute_lost"):
+            bank.tell(kind, canceled)
+            take_in()
+
+    found = Case.objects.filter(kind="bank_contradicts_book")
+    assert [case.operation_id for case in found] == [reversal.id]
+    assert not Notice.objects.filter(applied_at=None).exists()
+    assert acme.get("/v1/disputes")["data"] == []
+
+
+@AT_THE_SANDBOX
 @pytest.mark.parametrize("is_asked_first", [True, False])
 def test_one_that_is_disputed_goes_back_by_the_dispute(
     is_asked_first: bool, acme: ApiClient, canceled: str
@@ -279,6 +300,7 @@ def test_one_that_is_disputed_goes_back_by_the_dispute(
     assert_the_cardholder_has_it(acme)
     [dispute] = Dispute.objects.all()
     assert dispute.state == "accepted"
+    assert not Case.objects.filter(kind="bank_contradicts_book").exists()
 
 
 @AT_THE_SANDBOX
