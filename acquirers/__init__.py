@@ -53,12 +53,13 @@ def at(terminal: "Terminal") -> "Gateway":
     return _gateway(CLOSED if is_closed else settings.ACQUIRERS[terminal.kind])
 
 
-def adapter_of(kind: str) -> "Gateway | None":
-    """Return the gateway of a kind whether or not a terminal is disabled; None without adapter.
+def adapter_of(terminal: "Terminal") -> "Gateway | None":
+    """Return the gateway of a terminal's kind, though the terminal is disabled; None without one.
 
     It is asked for facts alone: only `of` and `at` heed a terminal that is disabled.
     """
-    return _gateway(settings.ACQUIRERS[kind]) if kind in settings.ACQUIRERS else None
+    path = settings.ACQUIRERS.get(terminal.kind)
+    return _gateway(path) if path else None
 
 
 def fields_of(kind: str) -> "tuple[Field, ...]":

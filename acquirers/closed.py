@@ -42,7 +42,7 @@ class ClosedGateway:
 
         A "no record" is believed by them, and a refund is sent again once the terminal is enabled.
         """
-        own = acquirers.adapter_of(terminal.kind)
+        own = acquirers.adapter_of(terminal)
         return own.capabilities_at(terminal) if own else self.capabilities
 
     def accepts(self, _terminal: Terminal, _number: str) -> bool:

@@ -25,7 +25,7 @@ def follow(intent: PaymentIntent, before: dict[str, Any], request_id: str) -> No
         session = _open_session(intent)
         if session is not None:
             _end(session, before, request_id)
-    elif intent.status == PaymentStatus.REQUIRES_PAYMENT_METHOD and _is_of_the_page(intent):
+    elif intent.status == PaymentStatus.REQUIRES_PAYMENT_METHOD:
         session = _open_session(intent)
         if session is not None:
             _count_failure(session)
@@ -65,10 +65,11 @@ def _is_of_the_page(intent: PaymentIntent) -> bool:
 def _count_failure(session: CheckoutSession) -> None:
     """Give a try back that says nothing about the card; end a session whose last try has failed.
 
-    The try was counted before the bank was asked.
+    The try was counted before the bank was asked. The attempt that has failed need not be the
+    page's: the shop may have confirmed another card while the last try's payer was at the bank.
     """
     error = session.intent.last_payment_error or {}
-    if error.get("code") == PROCESSING_ERROR.code:
+    if _is_of_the_page(session.intent) and error.get("code") == PROCESSING_ERROR.code:
         session.tries = max(0, session.tries - 1)
         session.save(update_fields=["tries"])
     elif session.tries >= settings.CHECKOUT_TRIES_MAX:

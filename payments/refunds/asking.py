@@ -198,7 +198,8 @@ def _succeed(refund: Refund, outcome: Outcome) -> Effect:
     # A person may know that it went back in another way, although it never left from here.
     refund.sent_at = refund.sent_at or clock.now()
     steps.close(refund)
-    late.look_once_more(refund, outcome)
+    if outcome.is_from_inquiry:
+        late.look_once_more(refund)
     return Effect(RefundStatus.SUCCEEDED)
 
 

@@ -10,7 +10,7 @@ import structlog
 
 from acquirers.conversation import leases, schedule
 from acquirers.conversation.kinds import Kind
-from acquirers.outcomes import Answer, Outcome
+from acquirers.outcomes import Answer
 from cases import cases
 from cases.states import CaseKind
 from core import clock, money
@@ -26,12 +26,12 @@ WORDS = (Answer.APPROVED, Answer.DECLINED, Answer.NO_RECORD)
 log = structlog.get_logger(__name__)
 
 
-def look_once_more(refund: Refund, outcome: Outcome) -> None:
-    """Let a locked refund be asked about after the bank's day, if its yes came by an inquiry.
+def look_once_more(refund: Refund) -> None:
+    """Let a locked refund, whose yes came by an inquiry, be asked about after the bank's day.
 
     Changes the refund in memory; the caller saves it. A bank reverses no void of its own.
     """
-    if outcome.is_from_inquiry and refund.method == Method.REFUND:
+    if refund.method == Method.REFUND:
         schedule.look_at(refund, repayments.day_is_over(refund.attempt, clock.now()))
         refund.no_record_count = 0
 

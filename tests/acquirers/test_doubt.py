@@ -111,7 +111,7 @@ def test_a_payment_whose_adapter_raises_is_found_out_and_charged_at_most_once(
 
     assert (answer.status, answer.body["status"]) == (200, "processing")
     for _ in range(6):
-        sweep_after(180)
+        sweep_after(900)
     intent = PaymentIntent.objects.get()
     assert intent.status == ("succeeded" if is_charged else "requires_payment_method")
     assert Authorization.objects.count() == is_charged

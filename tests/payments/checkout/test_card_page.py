@@ -225,6 +225,22 @@ def test_a_given_payment_outlives_the_tries_of_its_page(
     assert acme.payment(payment)["status"] == "requires_payment_method"
 
 
+def test_a_page_without_tries_ends_with_a_card_that_the_shop_has_confirmed_meanwhile(
+    acme: ApiClient, bank: BankTransport, payer: Payer, settings: Any
+) -> None:
+    settings.CHECKOUT_TRIES_MAX = 1
+    made = opened(acme, **three_d_secure("required"))
+    payer.press(payer.open(made["url"]))
+    payment = made["payment_intent"]
+    assert acme.payment(payment)["status"] == "requires_action"
+
+    card = confirmation(DECLINED_CARD, **three_d_secure("automatic"))
+    acme.post(f"/v1/payment_intents/{payment}/confirm", card)
+
+    assert session(acme, made["id"])["expiration_reason"] == "too_many_tries"
+    assert "No more tries are possible here" in payer.open(made["url"]).text
+
+
 def test_a_bank_that_cannot_be_reached_costs_no_try(
     acme: ApiClient, bank: BankTransport, payer: Payer
 ) -> None:
