@@ -14,10 +14,11 @@ from devstack.state import ROOT
 
 CARD = "4242424242424242"
 KEY = "sk_sandbox_" + "a1B2c3D4e5" * 4 + "9xYz"
+# The message in two parts: since Python 3.13 a traceback shows the line that raises it, too.
 CRASH = f"""
 def crash():
     try:
-        raise ValueError('Failing row contains ({CARD}, {KEY}).')
+        raise ValueError('Failing row ' + 'contains ({CARD}, {KEY}).')
     except ValueError as cause:
         raise RuntimeError('no luck with 4242 4242 4242 4242') from cause
 """
