@@ -47,19 +47,20 @@ def at(terminal: "Terminal") -> "Gateway":
 
     :raises NotSetUp: the installation has no adapter for its kind.
     """
-    if terminal.kind not in settings.ACQUIRERS:
-        raise NotSetUp("This installation has no acquirer of that kind.")
-    is_closed = terminal.status == terminal.Status.DISABLED
-    return _gateway(CLOSED if is_closed else settings.ACQUIRERS[terminal.kind])
+    own = adapter_of(terminal)
+    return _gateway(CLOSED) if terminal.status == terminal.Status.DISABLED else own
 
 
-def adapter_of(terminal: "Terminal") -> "Gateway | None":
-    """Return the gateway of a terminal's kind, though the terminal is disabled; None without one.
+def adapter_of(terminal: "Terminal") -> "Gateway":
+    """Return the gateway of a terminal's kind, though the terminal is disabled.
 
     It is asked for facts alone: only `of` and `at` heed a terminal that is disabled.
+
+    :raises NotSetUp: the installation has no adapter for its kind.
     """
-    path = settings.ACQUIRERS.get(terminal.kind)
-    return _gateway(path) if path else None
+    if terminal.kind not in settings.ACQUIRERS:
+        raise NotSetUp("This installation has no acquirer of that kind.")
+    return _gateway(settings.ACQUIRERS[terminal.kind])
 
 
 def fields_of(kind: str) -> "tuple[Field, ...]":
@@ -75,9 +76,7 @@ def settlement_of(terminal: "Terminal") -> "Reader | None":
 
     :raises NotSetUp: the installation has no adapter for its kind.
     """
-    if terminal.kind not in settings.ACQUIRERS:
-        raise NotSetUp("This installation has no acquirer of that kind.")
-    return _gateway(settings.ACQUIRERS[terminal.kind]).settlement_reader
+    return adapter_of(terminal).settlement_reader
 
 
 def kinds() -> list[str]:

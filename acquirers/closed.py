@@ -25,15 +25,6 @@ class ClosedGateway:
     """Requests are never sent, and inquiries bring no answer: open rows stay open."""
 
     fields: tuple[Field, ...] = ()
-    # Where the kind has no adapter any more: nothing is taken for granted.
-    capabilities = Capabilities(
-        references_are_idempotent=False,
-        inquires_modifications=False,
-        voids_partially=False,
-        cvc_at_handoff=False,
-        refunds_are_idempotent=False,
-        refunds_have_names=False,
-    )
     built_in_bins: Mapping[str, IssuerFacts] = {}
     settlement_reader: Reader | None = None
 
@@ -42,8 +33,7 @@ class ClosedGateway:
 
         A "no record" is believed by them, and a refund is sent again once the terminal is enabled.
         """
-        own = acquirers.adapter_of(terminal)
-        return own.capabilities_at(terminal) if own else self.capabilities
+        return acquirers.adapter_of(terminal).capabilities_at(terminal)
 
     def accepts(self, _terminal: Terminal, _number: str) -> bool:
         return False

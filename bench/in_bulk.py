@@ -18,7 +18,7 @@ INDEXES = """
     WHERE indrelid = %s::regclass
     AND NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = indexrelid)
 """
-# Those of constraints are switched off, for foreign keys need them to be there. Partitions keep
+# Indexes of constraints are switched off, for foreign keys need them to be there. Partitions keep
 # theirs.
 SWITCH_OFF = """
     UPDATE pg_index SET indisready = false, indisvalid = false

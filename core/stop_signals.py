@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any, NoReturn
 
-# Those that people, terminals and supervisors send.
+# Signals that people, terminals and supervisors send.
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 Answer = Callable[[int, FrameType | None], Any] | signal.Handlers

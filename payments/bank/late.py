@@ -174,7 +174,7 @@ def _keep_the_captures_numbers(attempt: Attempt, outcome: Outcome) -> None:
 
 
 def _ask_about_it_no_longer(row: Modification, said: Answer) -> None:
-    """Leave a row in peace that the bank was asked about again after its end, once it has said."""
+    """End the questions about a row that was asked about after its end, if the bank has said."""
     if row.due_at is None and row.lease_until is None:
         return
     if said not in SILENT:

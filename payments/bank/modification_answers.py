@@ -123,9 +123,9 @@ def _fallen_back(modification: Modification, outcome: Outcome) -> PaymentStatus:
 
 
 def _look_for_the_capture(attempt: Attempt, outcome: Outcome) -> None:
-    """Let the bank be asked about a capture that had failed, if its money is released no more.
+    """Let the bank be asked about a failed capture, if it has refused a release as too late.
 
-    The bank has captured it since: the yes to an inquiry is booked as a late one.
+    It has captured the money since: its yes to the inquiry is booked as a late one.
     """
     if outcome.answer is not Answer.SETTLED:
         return

@@ -41,11 +41,12 @@ class CancelFailed(DomainError):
     explained = Explained(
         cause=(
             "The bank refused to release what it had authorised. The payment stays in "
-            "`requires_capture`, and the answer carries it."
+            "`requires_capture`, and the answer carries it. The bank may also have captured the "
+            "money since: then the payment becomes `succeeded` within moments."
         ),
         remedy=(
-            "Try again later. Without a cancellation the authorisation ends by itself after seven "
-            "days, and the card is not charged."
+            "Look at the payment again. One that has `succeeded` is refunded. Otherwise try again "
+            "later: an authorisation ends by itself after seven days, and the card is not charged."
         ),
     )
     code = "cancel_failed"

@@ -7,30 +7,28 @@ from collections.abc import Iterator
 
 import pytest
 
+from acquirers.outcomes import Answer as BanksAnswer
+from acquirers.outcomes import Outcome
+from cases.models import Case
 from payments.intents.models import Modification
-from testbank.garanti.terminals import FIRST as GARANTI
-from testbank.nestpay.terminals import FIRST as NESTPAY
 from tests.stage.audited import assert_audit_is_clean
-from tests.stage.bank_days import begin_at_noon, end_the_day
+from tests.stage.bank_days import end_the_day
 from tests.stage.client import Answer, ApiClient
 from tests.stage.doors import MANUAL
-from tests.stage.garanti.way import garanti_behind
-from tests.stage.nestpay.way import nestpay_behind
 from tests.stage.protocol_way import ProtocolWay
+from tests.stage.real_banks import KINDS, real_bank
 from tests.stage.sweeper import sweep, sweep_after
 from tests.stage.undecided import does_it_late
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
 PATH = "/v1/payment_intents"
-BANKS = {"nestpay": lambda: nestpay_behind(NESTPAY), "garanti": lambda: garanti_behind(GARANTI)}
 SEVEN_DAYS = 7 * 86_400
 
 
-@pytest.fixture(params=sorted(BANKS))
+@pytest.fixture(params=KINDS)
 def bank(db: None, request: pytest.FixtureRequest) -> Iterator[ProtocolWay]:
-    with BANKS[request.param]() as way:
-        begin_at_noon()
+    with real_bank(request.param) as way:
         yield way
 
 
@@ -82,3 +80,16 @@ def test_a_capture_that_was_booked_late_is_asked_about_no_more(
     sweep()
 
     assert Modification.objects.get(kind="capture").due_at is None
+
+
+def test_money_that_the_bank_captured_by_itself_comes_to_a_person(
+    acme: ApiClient, bank: ProtocolWay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = acme.pay(**MANUAL)
+    settled = Outcome(BanksAnswer.SETTLED)
+    monkeypatch.setattr("acquirers.hearing.HeardGateway.void", lambda *_: settled)
+
+    answers = [acme.post(f"{PATH}/{held['id']}/cancel", {}) for _ in range(2)]
+
+    assert [one.refusal[:2] for one in answers] == [(400, "cancel_failed")] * 2
+    assert Case.objects.get(intent=held["id"]).kind == "bank_contradicts_book"

@@ -3,42 +3,36 @@
 The bank charges before the browser comes back, and the browser may never come back.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from acquirers import terminals
 from acquirers.models import Terminal
 from payments.intents.models import Modification
-from testbank.garanti.terminals import FIRST as GARANTI
-from testbank.nestpay.terminals import FIRST as NESTPAY
 from tests.stage.audited import assert_audit_is_clean
-from tests.stage.bank_books import order
-from tests.stage.bank_days import begin_at_noon
+from tests.stage.bank_books import order, orders
 from tests.stage.books import captured_by_bank
 from tests.stage.client import Answer, ApiClient
 from tests.stage.doors import MANUAL
 from tests.stage.factories import confirmation
-from tests.stage.garanti.way import garanti_behind
-from tests.stage.nestpay.way import nestpay_behind
 from tests.stage.protocol_gate import walk
 from tests.stage.protocol_way import ProtocolWay
+from tests.stage.real_banks import KINDS, real_bank
 from tests.stage.sweeper import sweep_after
 from tests.stage.threeds import challenged, decide, pressed
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
 PATH = "/v1/payment_intents"
-BANKS = {"nestpay": lambda: nestpay_behind(NESTPAY), "garanti": lambda: garanti_behind(GARANTI)}
 
 
-@pytest.fixture(params=sorted(BANKS))
+@pytest.fixture(params=KINDS)
 def bank(db: None, request: pytest.FixtureRequest) -> Iterator[ProtocolWay]:
-    with BANKS[request.param]() as way:
+    with real_bank(request.param) as way:
         terminal = Terminal.objects.get(kind=request.param)
         values = {**terminals.credentials_of(terminal), "model": "3d_pay"}
         terminals.replace(terminal, values)
-        begin_at_noon()
         yield way
 
 
@@ -96,47 +90,33 @@ def test_nothing_is_canceled_while_the_bank_does_not_say_whether_it_charged(
     assert acme.payment(asked["id"])["status"] == "requires_action"
 
 
-def test_a_charge_after_the_cancel_is_found_without_the_payers_return(
-    acme: ApiClient, bank: ProtocolWay
-) -> None:
-    asked = challenged(acme)
-    gate = pressed(asked)
-    assert cancel(acme, asked)["status"] == "canceled"
-    walk(gate)
-
-    go_on_asking()
-
-    assert reversals() == [("reverse", "succeeded")]
-    assert (order().captured_amount, order().taken) == (12500, ())
-    assert_audit_is_clean()
-
-
-def test_a_first_card_that_is_charged_behind_a_second_one_is_given_back(
-    acme: ApiClient, bank: ProtocolWay
-) -> None:
-    asked = challenged(acme)
-    gate = pressed(asked)
-    acme.post(f"{PATH}/{asked['id']}/confirm", confirmation())
-    walk(gate)
-
-    go_on_asking()
-
-    assert reversals() == [("reverse", "succeeded")]
-    assert_audit_is_clean()
-
-
-def test_a_payer_who_left_is_asked_about_until_no_charge_can_come(
-    acme: ApiClient, bank: ProtocolWay
-) -> None:
-    asked = challenged(acme)
-    gate = pressed(asked)
+def leave(acme: ApiClient, asked: Answer) -> None:
     sweep_after(2 * 3600)
     assert acme.payment(asked["id"])["status"] == "requires_payment_method"
+
+
+def use_another_card(acme: ApiClient, asked: Answer) -> None:
+    acme.post(f"{PATH}/{asked['id']}/confirm", confirmation())
+
+
+def give_up(acme: ApiClient, asked: Answer) -> None:
+    assert cancel(acme, asked)["status"] == "canceled"
+
+
+@pytest.mark.parametrize("end", [give_up, use_another_card, leave])
+def test_a_charge_after_the_attempts_end_is_found_without_a_return_and_given_back(
+    end: Callable[[ApiClient, Answer], None], acme: ApiClient, bank: ProtocolWay
+) -> None:
+    asked = challenged(acme)
+    gate = pressed(asked)
+    end(acme, asked)
     walk(gate)
 
     go_on_asking()
 
     assert reversals() == [("reverse", "succeeded")]
+    [charged] = [one for one in orders() if one.captured_amount]
+    assert (charged.captured_amount, charged.taken) == (12500, ())
     assert_audit_is_clean()
 
 
