@@ -20,8 +20,10 @@ from django.db import DatabaseError, connections
 from redis import Redis, RedisError
 
 from acquirers.models import Route, Terminal
-from config import health
-from core import certificates, installation, redis
+from api.authentication import ApiKeyMissing
+from config import health, probe
+from config.front_door import HttpsRequired
+from core import certificates, installation, ip_addresses, redis
 from core.postgresql import roles
 from panel.static_files import require_collected
 
@@ -239,20 +241,46 @@ def _is_smtp() -> bool:
 
 
 def _own_address() -> Iterator[Finding]:
+    """Ask what a client asks, without a key: by https it is refused for the key alone."""
+    address = f"{settings.BASE_URL}/v1/balance"
     try:
         answer = requests.get(
-            f"{settings.BASE_URL}/readyz", timeout=PATIENCE_SECONDS, allow_redirects=False
+            address, headers=probe.headers(), timeout=PATIENCE_SECONDS, allow_redirects=False
         )
     except requests.RequestException as problem:
         text = f"{settings.BASE_URL} cannot be reached from here ({type(problem).__name__})."
         yield Finding("W013", text, "Look at the proxy, its certificate, and the name's address.")
         return
-    if answer.status_code == 301:
-        text = f"{settings.BASE_URL} redirects to itself: the service does not hear of its TLS."
+    if answer.status_code == HttpsRequired.http_status and HttpsRequired.code in answer.text:
+        text = f"{settings.BASE_URL} has TLS, and the service does not hear of it."
         yield Finding("E014", text, "Set BEHIND_PROXY=true, and X-Forwarded-Proto at the proxy.")
-    elif answer.status_code != 200:
-        text = f"{settings.BASE_URL}/readyz is answered with {answer.status_code}."
+    elif answer.status_code != ApiKeyMissing.http_status:
+        text = f"{address} is answered with {answer.status_code}, without a key."
         yield Finding("W015", text, "Start the web process, and look at that answer.")
+    elif probe.SEEN not in answer.headers:
+        text = f"{settings.BASE_URL} is answered by another release, or with another SECRET_KEY."
+        yield Finding("W024", text, "Restart the web process, and run this with its settings.")
+    else:
+        yield from _clients_address(answer.headers[probe.SEEN], answer.headers[probe.PASSED_ON])
+
+
+def _clients_address(seen: str, passed_on: str) -> Iterator[Finding]:
+    # The first proxy may add to the client's claim, or write the header itself.
+    own_part = passed_on.rpartition(probe.CLAIMED)[2]
+    added = [address for part in own_part.split(",") if (address := part.strip())]
+    if len(added) == settings.PROXY_HOPS and (not added or _is_same(added[0], seen)):
+        return
+    way = ", ".join(added) or "none"
+    text = f"The service takes {seen} for the client's address; its proxies have added: {way}."
+    hint = "Let each proxy add to X-Forwarded-For, and set PROXY_HOPS to their number."
+    yield Finding("E025", text, hint)
+
+
+def _is_same(address: str, other: str) -> bool:
+    try:
+        return ip_addresses.plain(address) == ip_addresses.plain(other)
+    except ValueError:  # A proxy may add a port.
+        return False
 
 
 LOOKS: tuple[Callable[[], Iterator[Finding]], ...] = (

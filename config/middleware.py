@@ -14,7 +14,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
 
 from api import request_logs
-from config import errors, front_door, request_counts
+from config import errors, front_door, probe, request_counts
 from config.error_pages import API_PATH
 from config.pages import SCHEMA_PATH
 from core import arrival, connections, context, traces
@@ -63,6 +63,7 @@ class RequestFrame:
             if isinstance(response, HttpResponseNotAllowed) and not response.content:
                 _tell_why(request, response)
             response["Request-Id"] = work.request_id
+            probe.answer(request, response)
             if API_PATH.match(request.path_info):
                 # People's data and secrets; the schema alone says otherwise.
                 response.headers.setdefault("Cache-Control", "no-store")

@@ -241,7 +241,7 @@ class TestNginx:
 
     def test_no_body_touches_a_disk(self, nginx: Nginx, behind: WebProcess, tmp_path: Path) -> None:
         large = customer(behind, size=200_000)
-        without = Nginx(tmp_path, behind, left_out=KEPT_IN_MEMORY)
+        without = Nginx(tmp_path, behind, changed={KEPT_IN_MEMORY: ""})
         try:
             spooled = without.ask(**large)[0]
         finally:

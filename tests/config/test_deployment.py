@@ -1,7 +1,8 @@
 """`manage.py check --deploy --database default`: each fault is found once, with what to do."""
 
 import smtplib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from psycopg import connect
 from redis import Redis
 from redis.exceptions import RedisError
 
-from config import deployment, health
+from config import deployment, health, probe
 from core import installation
 from core.postgresql import roles
 from devstack.servers import OWNER
@@ -23,6 +24,8 @@ from tests.stage.database_role import as_owner, as_superuser, owners_address
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "bank"])
 
 Plant = Callable[[pytest.MonkeyPatch], None]
+# A probe's answer where no proxy stands before the service.
+WELL = {probe.SEEN: "127.0.0.1", probe.PASSED_ON: probe.CLAIMED}
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +36,7 @@ def healthy(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """
     health._readiness.cache_clear()
     monkeypatch.setattr(health, "PATIENCE_SECONDS", 30.0)
-    _answer(200)(monkeypatch)
+    _answer(401, WELL)(monkeypatch)
     _keep({"save": "", "appendonly": "no"}, "noeviction")(monkeypatch)
     with connect(as_superuser(), autocommit=True) as raw:
         raw.execute(f"REVOKE {OWNER} FROM app")
@@ -62,12 +65,15 @@ def test_without_a_database_nothing_is_asked(monkeypatch: pytest.MonkeyPatch) ->
     assert deployment.stores_are_ready() == []
 
 
-def _answer(status: int | None) -> Plant:
+def _answer(status: int | None, headers: Mapping[str, str] = MappingProxyType({})) -> Plant:
+    """Let our address answer a probe so; tests/config/test_probe.py asks real ones."""
+
     def get(*_arguments: object, **_options: object) -> requests.Response:
         if status is None:
             raise requests.ConnectionError
         answer = requests.Response()
         answer.status_code = status
+        answer.headers.update(headers)
         return answer
 
     return lambda patch: patch.setattr(requests, "get", get)
@@ -184,8 +190,9 @@ PLANTED: dict[str, tuple[Plant, list[str]]] = {
     ),
     "a mail server that is away": (_mail_away, ["E012"]),
     "an address that is away": (_answer(None), ["W013"]),
-    "an address that redirects": (_answer(301), ["E014"]),
+    "an address that redirects": (_answer(301), ["W015"]),
     "an address that fails": (_answer(502), ["W015"]),
+    "an address without our secret key": (_answer(401), ["W024"]),
 }
 
 

@@ -8,7 +8,9 @@ import socket
 import ssl
 import subprocess
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
@@ -39,18 +41,24 @@ http {{
 class Nginx:
     """nginx with the file of deploy/, on free ports; it has no place for a body on a disk.
 
-    :param left_out: a part of the file.
+    :param host: the name of its certificate.
+    :param changed: parts of the file, and the texts in their places.
     """
 
-    def __init__(self, home: Path, *webs: WebProcess, left_out: str = "") -> None:
+    def __init__(
+        self,
+        home: Path,
+        *webs: WebProcess,
+        host: str = HOST,
+        changed: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self.home, ports = home, own_ports("tls", "clear")
         self.tls, self.clear = int(ports["tls"]), int(ports["clear"])
         self.authority = Authority(home)
-        chain = self.authority.certificate(HOST)
+        chain = self.authority.certificate(host)
         text = (ROOT / "deploy/nginx/pay.conf").read_text()
-        assert not left_out or left_out in text
-        text = text.replace(left_out, "")
         for there, here in {
+            **changed,
             "listen 443 ": f"listen 127.0.0.1:{self.tls} ",
             "listen 80;": f"listen 127.0.0.1:{self.clear};",
             "    server 127.0.0.1:8000;": "\n".join(
