@@ -1,11 +1,13 @@
 """Health: whether this process answers (`/livez`), and whether it can serve payments (`/readyz`).
 
 Both answer within a second, whatever hangs: the questions are asked by a thread of their own, on a
-connection of their own, so that they take none from payments. Who asks meanwhile shares the answer.
+connection of their own, so that they take none from payments. Who asks meanwhile shares the look
+and its patience: requests for readiness have one thread, and no wait there adds to another.
 """
 
 import time
 from concurrent.futures import Future
+from contextlib import suppress
 from threading import Lock, Thread
 from typing import Literal, NamedTuple, cast
 
@@ -26,7 +28,7 @@ from core import certificates, keyring, redis
 from core.once import once
 from core.release import own_migrations
 
-# An answer comes then, without those who have not answered.
+# So long after a look began it is answered, without those who have not answered.
 PATIENCE_SECONDS = 0.8
 # So long an answer counts: anybody may ask, and each look costs a connection.
 FRESH_SECONDS = 0.5
@@ -82,14 +84,22 @@ def prepare() -> None:
 
 
 class Look(NamedTuple):
-    """A look at all parts: what is found so far, and whether it is over."""
+    """A look at all parts: what is found so far, and when it was over."""
 
     began_at: float
     found: Findings
-    over: Future[None]
+    over_at: Future[float]
 
     def is_fresh(self) -> bool:
-        return not self.over.done() or time.monotonic() - self.began_at < FRESH_SECONDS
+        # From its end on: those who waited in line for a slow one share it.
+        over_at = self.over_at
+        return not over_at.done() or time.monotonic() - over_at.result() < FRESH_SECONDS
+
+    def wait(self) -> None:
+        """Wait for its end, as long as a look may take that began when this one did."""
+        left = self.began_at + PATIENCE_SECONDS - time.monotonic()
+        with suppress(TimeoutError):
+            self.over_at.result(max(0.0, left))
 
 
 class Readiness:
@@ -103,8 +113,7 @@ class Readiness:
     def look(self) -> Findings:
         """Return what each part is; one that has not answered in time is `no_answer`."""
         look = self._current()
-        if not look.over.done():
-            _wait(look.over)
+        look.wait()
         found = dict(look.found)
         if found != self._said:
             self._said = found
@@ -126,20 +135,13 @@ def _readiness() -> Readiness:
     return Readiness()
 
 
-def _wait(over: Future[None]) -> None:
-    try:
-        over.result(PATIENCE_SECONDS)
-    except TimeoutError:
-        return
-
-
 def _ask_all(look: Look) -> None:
     try:
         look.found["key_ring"] = _key_ring()
         look.found["redis"] = _redis()
         look.found.update(_database())
     finally:
-        look.over.set_result(None)
+        look.over_at.set_result(time.monotonic())
 
 
 def _key_ring() -> Finding:

@@ -31,7 +31,8 @@ from core.http import Application
 
 # Of a connection, so that the request's whole head is seen; longer ones are no plain reads.
 PEEK_BYTES = 8192
-HEALTH_CHECK = re.compile(rb"(?:GET|HEAD) /(?:livez|readyz|healthz)[ ?]")
+LIFE = re.compile(rb"(?:GET|HEAD) /livez[ ?]")
+READINESS = re.compile(rb"(?:GET|HEAD) /(?:readyz|healthz)[ ?]")
 READ = re.compile(rb"(?:GET|HEAD) ")
 HEAD_END = b"\r\n\r\n"
 BODY = re.compile(rb"\r\n(?:content-length|transfer-encoding)[ \t]*:", re.IGNORECASE)
@@ -79,11 +80,12 @@ class Connection(TConn):
 
 
 class Threads(futures.Executor):
-    """A worker's threads: most take every request, some only reads, one only health checks.
+    """A worker's threads: most take every request, some only reads, two only health checks.
 
     Payments wait for a bank, reads for nothing outside. So a read finds a thread although
     payments hold every other one. Only a read that has come whole may take it, or a client that
-    sends slowly could hold the few.
+    sends slowly could hold the few. Readiness may wait for a store, life never does: each of the
+    two has a thread.
     """
 
     def __init__(self, threads: int) -> None:
@@ -91,17 +93,15 @@ class Threads(futures.Executor):
         self._most = max(1, threads - for_reads)
         self._for_all = futures.ThreadPoolExecutor(self._most)
         self._for_reads = futures.ThreadPoolExecutor(for_reads)
-        self._for_checks = futures.ThreadPoolExecutor(1)
+        self._for_readiness = futures.ThreadPoolExecutor(1)
+        self._for_life = futures.ThreadPoolExecutor(1)
         self._asked, self._lock = 0, Lock()  # Of `_for_all`, at work and waiting.
 
     def submit(  # type: ignore[override]
         self, serve: Callable[[Connection], Any], connection: Connection
     ) -> futures.Future[Any]:
-        head = connection.first_bytes()
-        if is_plain(head) and HEALTH_CHECK.match(head):
-            return self._for_checks.submit(serve, connection)
-        if self._asked >= self._most and is_plain(head) and READ.match(head):
-            return self._for_reads.submit(serve, connection)
+        if few := self._kept_for(connection.first_bytes()):
+            return few.submit(serve, connection)
         with self._lock:
             self._asked += 1
         future = self._for_all.submit(serve, connection)
@@ -109,8 +109,17 @@ class Threads(futures.Executor):
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        for pool in (self._for_all, self._for_reads, self._for_checks):
+        for pool in (self._for_all, self._for_reads, self._for_readiness, self._for_life):
             pool.shutdown(wait, cancel_futures=cancel_futures)
+
+    def _kept_for(self, head: bytes) -> futures.Executor | None:
+        if not is_plain(head):
+            return None
+        if LIFE.match(head):
+            return self._for_life
+        if READINESS.match(head):
+            return self._for_readiness
+        return self._for_reads if self._asked >= self._most and READ.match(head) else None
 
     def _leave(self, _future: futures.Future[Any]) -> None:
         with self._lock:
@@ -244,13 +253,14 @@ class QueueWorker(ThreadWorker):
         return super().handle(conn)
 
     def handle_request(self, req: Request, conn: Connection) -> Any:
-        if HEALTH_CHECK.match(f"{req.method} {req.path} ".encode()):
+        line = f"{req.method} {req.path} ".encode()
+        if LIFE.match(line) or READINESS.match(line):
             # Its thread is the only one: no second answer may wait for a client to take the first.
             req.force_close()
-        line = ClientLine(conn.sock, takes_interim=req.version >= (1, 1))
+        client = ClientLine(conn.sock, takes_interim=req.version >= (1, 1))
         repeated = strict_http.repeated_headers(req)
         noted = arrival.note(
-            Arrival(conn.queued_at, conn.waited_seconds, line.has_hung_up, repeated)
+            Arrival(conn.queued_at, conn.waited_seconds, client.has_hung_up, repeated)
         )
         try:
             return super().handle_request(req, conn)

@@ -4,7 +4,10 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
+from types import SimpleNamespace
 from typing import Any
 
 import psutil
@@ -138,9 +141,10 @@ def test_a_database_that_does_not_answer_is_not_waited_for(
     _database_at(listener.getsockname()[1], monkeypatch)
     asked_at = time.monotonic()
 
-    found = [ready() for _ in range(2)]
+    found = [ready() for _ in range(10)]
 
-    assert found == [(503, {**OK, "database": "no_answer", "migrations": "no_answer"})] * 2
+    assert found == [(503, {**OK, "database": "no_answer", "migrations": "no_answer"})] * 10
+    # The first waits, and those behind it have waited with it.
     assert time.monotonic() - asked_at < 2 * WITHIN_SECONDS
     # Those who come meanwhile share the look.
     listener.settimeout(1)
@@ -148,6 +152,23 @@ def test_a_database_that_does_not_answer_is_not_waited_for(
     listener.settimeout(0)
     with pytest.raises(BlockingIOError):
         listener.accept()
+
+
+def test_a_slow_look_is_shared_by_those_who_waited_behind_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock, looks = [1000.0], []
+
+    def slow() -> dict[str, str]:
+        looks.append("begun")
+        clock[0] += PATIENCE_SECONDS - 0.1
+        return {"database": "ok", "migrations": "ok"}
+
+    monkeypatch.setattr(health, "_database", slow)
+    monkeypatch.setattr(health, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+
+    assert [ready() for _ in range(3)] == [(200, OK)] * 3
+    assert len(looks) == 1
 
 
 def test_a_database_that_is_away_is_not_ready(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,6 +208,29 @@ def test_a_frozen_database_is_told_and_forgotten_by_itself(
 
 
 @pytest.mark.slow
+def test_with_a_frozen_database_each_of_many_looks_is_answered_in_time(
+    own_servers: Servers, own_settings: dict[str, str], tmp_path: Path
+) -> None:
+    asked = ["readyz", "healthz"] * 5 + ["livez"]
+    web = WebProcess(tmp_path / "log", **own_settings, WEB_WORKERS="1")
+    try:
+        _await_ready(web)
+        overhead = max(took for _status, took in _at_once(web, asked))
+        _signal_all(own_servers, signal.SIGSTOP)
+        while _status(web, "readyz") == 200:
+            pass
+        found = [_at_once(web, asked) for _ in range(3)]
+    finally:
+        _signal_all(own_servers, signal.SIGCONT)
+        _await_ready(web)
+        web.stop()
+
+    for answers in found:
+        assert [status for status, _took in answers] == [503] * 10 + [200]
+        assert max(took for _status, took in answers) < WITHIN_SECONDS + overhead
+
+
+@pytest.mark.slow
 def test_sighup_reloads_nothing_and_says_so(web: WebProcess) -> None:
     before = _workers(web)
 
@@ -200,6 +244,19 @@ def test_sighup_reloads_nothing_and_says_so(web: WebProcess) -> None:
 
 def _status(web: WebProcess, path: str) -> int:
     return web.send(f"GET /{path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode()).status
+
+
+def _at_once(web: WebProcess, paths: list[str]) -> list[tuple[int, float]]:
+    """Ask for all at the same moment; return status and seconds of each."""
+    begin = Barrier(len(paths))
+
+    def ask(path: str) -> tuple[int, float]:
+        begin.wait()
+        asked_at = time.monotonic()
+        return _status(web, path), time.monotonic() - asked_at
+
+    with ThreadPoolExecutor(len(paths)) as clients:
+        return list(clients.map(ask, paths))
 
 
 def _await_ready(web: WebProcess) -> None:
