@@ -23,8 +23,11 @@ SECURE_SSL_REDIRECT = _https
 # Nothing on /v1 ever redirects: a 301 turns an SDK's POST into a GET that "succeeds".
 SECURE_REDIRECT_EXEMPT = [r"^v1(/|$)", r"^(livez|readyz|healthz)$"]
 SECURE_HSTS_SECONDS = 31_536_000 if _https else 0
-SECURE_HSTS_INCLUDE_SUBDOMAINS = _https
-SECURE_HSTS_PRELOAD = _https
+# Both are about other hosts of the domain, and browsers forget neither for a year.
+SECURE_HSTS_INCLUDE_SUBDOMAINS = env.bool("HSTS_INCLUDE_SUBDOMAINS", default=False)
+SECURE_HSTS_PRELOAD = env.bool("HSTS_PRELOAD", default=False)
+# Django asks for both, which may well be off.
+SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _https
 # Browsers take a `__Host-` cookie of this host alone, over https: no neighbour plants one.
 _cookie = "__Host-" if _https else ""
