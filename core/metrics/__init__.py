@@ -27,9 +27,9 @@ from core.registry import Registry
 
 OTHER = "other"
 # A name of the code's or an operator's. Ids are refused: they have twelve or more letters and
-# digits behind a prefix.
+# digits behind a prefix, among them a digit or a capital, which no word of a name has.
 NAME = re.compile(r"[A-Za-z0-9_./<>:{}-]{1,120}", re.ASCII)
-ID = re.compile(r"(?:^|[/_-])[a-z]{2,8}_[0-9A-Za-z]{12,}|[0-9]{8,}", re.ASCII)
+ID = re.compile(r"(?:^|[/_-])[a-z]{2,8}_(?=[a-z]*[0-9A-Z])[0-9A-Za-z]{12,}|[0-9]{8,}", re.ASCII)
 NAMES_MAX = 200
 # Series that are written at the start, with the value 0: an alert sees their first step.
 FEW = 32
@@ -57,6 +57,13 @@ class Label:
             if len(self._seen) >= NAMES_MAX or not NAME.fullmatch(value) or ID.search(value):
                 return OTHER
             self._seen.add(value)
+        return value
+
+
+class OwnNames(Label):
+    """The values of a label that come from a closed list in the code: each is shown."""
+
+    def shown(self, value: str) -> str:
         return value
 
 

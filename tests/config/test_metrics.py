@@ -9,17 +9,23 @@ from typing import Any, NamedTuple
 import pytest
 from django.conf import settings as installed
 from django.db import connection, transaction
+from django.http import HttpResponse
+from django.test import RequestFactory
+from django.urls import ResolverMatch, get_resolver
 
-from acquirers import slots
+from acquirers import declines, slots
 from api import idempotency
 from audit.gauges import Gauges
+from config import request_counts
+from config.beat import EVERY
 from config.celery import note_failed_round
-from core import metrics
+from core import context, metrics
 from core.circuit import Circuit
 from core.metrics import Counter, Label
 from core.postgresql import base as engine
+from core.rest.error_codes import entries
 from devstack.state import ROOT
-from events.transitions import MOVED
+from events.transitions import MOVED, TABLES
 from ledger.tasks import settle_due
 from merchants.models import IdempotencyKey
 from tests.stage import scrapes
@@ -231,12 +237,61 @@ def test_an_address_that_a_client_invents_is_no_label(world: World) -> None:
     assert revealing(found) == []
 
 
+def test_names_of_the_code_and_of_operators_are_shown() -> None:
+    codes = {entry.code for entry in entries()} | {
+        *declines.EXPLAINED_CODES,
+        *declines.EXPLAINED_DECLINE_CODES,
+    }
+    statuses = {
+        status for table in TABLES.values() for pair in table.pairs for status in pair
+    } | set(TABLES)
+    terminals = {"main_installments", "garanti-1"}
+    names = codes | statuses | set(EVERY) | terminals
+
+    assert {"balance_insufficient", "requires_confirmation"} <= names
+    assert len(names) > 120
+    assert [name for name in sorted(names) if Label().shown(name) != name] == []
+
+
+def test_whoever_walks_over_all_addresses_hides_none_of_the_api(world: World) -> None:
+    routes = sorted(_routes(get_resolver().url_patterns))
+    for route in [*routes, *reversed(routes)]:
+        note_route(route)
+
+    found = scrapes.own()
+    shown = {
+        dict(series.labels)["route"] for series in found if series.name == "pay_requests_total"
+    }
+    of_desk = {route for route in routes if route.startswith("admin/")}
+    assert len(of_desk) > 200
+    assert shown == {route or "/" for route in routes if route not in of_desk} | {"admin/"}
+    assert {"v1/balance_transactions"} <= shown
+    assert revealing(found) == []
+
+
 @pytest.mark.parametrize(
     "planted",
     ["pi_0123456789abcdef", GOOD_CARD, "sk_test_0123456789abcdef", "ayse@acme.example", "a b", "é"],
 )
 def test_a_name_that_is_none_is_shown_as_other(planted: str) -> None:
     assert Label().shown(planted) == "other"
+
+
+def note_route(route: str) -> None:
+    """Count a request to a route, as one to an address of it is counted."""
+    request = RequestFactory().get("/")
+    request.resolver_match = ResolverMatch(lambda: None, (), {}, route=route)
+    with context.work() as work:
+        request_counts.note(request, HttpResponse(), work, seconds=0.01)
+
+
+def _routes(patterns: Any, before: str = "") -> Iterator[str]:
+    for one in patterns:
+        route = before + str(one.pattern)
+        if hasattr(one, "url_patterns"):
+            yield from _routes(one.url_patterns, route)
+        else:
+            yield route
 
 
 def test_the_look_for_secrets_finds_one_that_is_planted(

@@ -15,7 +15,8 @@ from core.metrics.files import Files
 # Ids and secrets as the service writes them, card numbers, addresses and e-mail addresses. A
 # route's template has none of them.
 SECRET_SHAPES = re.compile(
-    r"\b[a-z]{2,8}_(?:test_|live_)?[0-9A-Za-z]{12,}|[0-9]{8,}|@|://|\b[0-9]{1,3}(?:\.[0-9]{1,3}){3}\b"
+    r"\b[a-z]{2,8}_(?:test_|live_)?(?=[a-z]*[0-9A-Z])[0-9A-Za-z]{12,}"
+    r"|[0-9]{8,}|@|://|\b[0-9]{1,3}(?:\.[0-9]{1,3}){3}\b"
 )
 
 
