@@ -14,9 +14,9 @@ BASE_DIR = Path(__file__).resolve().parent.parent.parent
 # Each of these may come from a file, named by the variable with _FILE at its end.
 SECRETS = (
     "SECRET_KEY", "SECRET_KEY_FALLBACKS", "DATABASE_URL", "OWNER_DATABASE_URL", "BANK_DATABASE_URL",
-    "OWNER_BANK_DATABASE_URL", "REDIS_URL", "EMAIL_URL", "PKCS11_PIN",
-    "ACQUIRER_PROXY_URL", "OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS",
-    "SENTRY_DSN",
+    "OWNER_BANK_DATABASE_URL", "READ_DATABASE_URL", "REDIS_URL", "EMAIL_URL", "PKCS11_PIN",
+    "TESTBANK_SIGNING_KEY", "ACQUIRER_PROXY_URL", "OTEL_EXPORTER_OTLP_HEADERS",
+    "OTEL_EXPORTER_OTLP_TRACES_HEADERS", "SENTRY_DSN",
 )  # fmt: skip
 
 
@@ -26,6 +26,9 @@ class Environment(environ.Env):  # type: ignore[misc]  # It has no types.
     ENVIRON = with_secrets(os.environ, SECRETS)
 
     def get_value(self, var: str, cast: Any = None, *args: Any, **kwargs: Any) -> Any:
+        """:raises ImproperlyConfigured: a file is named for a variable that takes none."""
+        if var not in SECRETS and self.ENVIRON.get(f"{var}_FILE", "").strip():
+            raise environ.ImproperlyConfigured(f"Set {var} itself, and unset {var}_FILE.")
         value = self.ENVIRON.get(var, "")
         if value.startswith("$"):
             return self.parse_value(value, cast)

@@ -1,5 +1,6 @@
 """Secrets from files (`X_FILE`): one line of a private file, or a sentence and no start."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config.settings.installation import SECRETS, Environment
 from config.settings.secret_files import BYTES_MAX, with_secrets
+from devstack.state import ROOT
 from tests.stage.processes import run
 
 WELL = "postgresql://pay:p%40ss@db/pay"
@@ -95,6 +97,55 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 def test_both_are_refused(file: Callable[..., Path]) -> None:
     with pytest.raises(ImproperlyConfigured, match="DATABASE_URL or DATABASE_URL_FILE, and not"):
         read(file(WELL.encode()), DATABASE_URL=WELL)
+
+
+def test_a_file_for_a_variable_that_takes_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = {"BASE_URL": "https://pay.example", "BASE_URL_FILE": "/run/secrets/base_url"}
+    given |= {"KEYRING_FILE": "/etc/pay/keyring", "LOG_LEVEL": "INFO", "LOG_LEVEL_FILE": " "}
+    monkeypatch.setattr(Environment, "ENVIRON", given)
+    env = Environment()
+
+    assert (env.str("KEYRING_FILE"), env.str("LOG_LEVEL")) == ("/etc/pay/keyring", "INFO")
+    with pytest.raises(ImproperlyConfigured, match="^Set BASE_URL itself, and unset BASE_URL_FILE"):
+        env.str("BASE_URL")
+
+
+# --- The list ---------------------------------------------------------------------------------
+
+# Of the names of secrets, and of addresses that may have a password in them.
+SECRET_NAME = re.compile(
+    r"(?:_KEY|_KEY_FALLBACKS|_PIN|_PASSWORD|_SECRET|_TOKEN|_DSN|_HEADERS"
+    r"|DATABASE_URL|REDIS_URL|EMAIL_URL)$"
+)
+WITH_PASSWORD = re.compile(r"://[^/\s:@]*:[^/\s@]+@")
+# Labels of a token and of a key in it.
+NAMED_SO = {"PKCS11_TOKEN", "PKCS11_KEY"}
+EXAMPLE = (ROOT / ".env.example").read_text()
+
+
+def secrets_of(example: str) -> set[str]:
+    variables = re.findall(r"^#? ?([A-Z][A-Z0-9_]*)=(.*)$", example, re.M)
+    return {
+        name for name, value in variables if SECRET_NAME.search(name) or WITH_PASSWORD.search(value)
+    } - NAMED_SO
+
+
+def test_every_secret_of_the_example_may_come_from_a_file() -> None:
+    planted = "# A_PROXY=http://user:password@proxy\nOTHER_TOKEN=\nSOME_URL=http://proxy:80/a@b\n"
+
+    assert secrets_of(planted) == {"A_PROXY", "OTHER_TOKEN"}
+    assert secrets_of(EXAMPLE) == set(SECRETS)
+
+
+def test_the_pages_list_the_variables_that_files_may_hold() -> None:
+    page = (ROOT / "docs/operate/install.md").read_text()
+    listed = page.partition("These variables take one:")[2].partition("\n3. ")[0]
+    in_example = EXAMPLE.partition("A file for another variable is refused.")[2]
+
+    assert re.findall(r"`([A-Z0-9_]+)`", listed) == re.findall(
+        r"[A-Z0-9_]{4,}", in_example.partition("\n# Signs")[0]
+    )
+    assert set(re.findall(r"`([A-Z0-9_]+)`", listed)) == set(SECRETS)
 
 
 @pytest.mark.slow
