@@ -138,7 +138,7 @@ def _left_before(since: list[Movement]) -> int:
 def _took(movement: Movement, since: list[Movement]) -> Movement:
     """Return the movement that took the part: the first of those that this one follows."""
     by_id = {one.id: one for one in since}
-    while movement.follows_id:
+    while movement.follows_id and not by_id[movement.follows_id].is_released:
         movement = by_id[movement.follows_id]
     return movement
 

@@ -111,6 +111,8 @@ def win(dispute: Dispute) -> None:
 
 def lose(dispute: Dispute, *, ends_as: DisputeState = DisputeState.LOST) -> None:
     """Decide for the cardholder, who gets the money; `ACCEPTED`: the merchant gave it up."""
+    if dispute.state == DisputeState.WON:
+        _set_aside(dispute, dispute.amount)  # It was free again.
     Chargeback.objects.create(dispute=dispute, amount=dispute.amount, created_at=clock.now())
     _change(dispute, ends_as, NoticeKind.DISPUTE_LOST)
 

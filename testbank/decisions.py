@@ -61,11 +61,11 @@ def win(reference: str) -> None:
 
 @transaction.atomic(using=BANK, durable=True)
 def lose(reference: str) -> None:
-    """Decide an open dispute for the cardholder.
+    """Decide an open dispute for the cardholder, or after all one that was won.
 
-    :raises Undecidable: there is no such dispute, or it is not open.
+    :raises Undecidable: there is no such dispute, it is neither, or its money has been refunded.
     """
-    _decide(reference, [DisputeState.OPEN], chargebacks.lose)
+    _decide(reference, [DisputeState.OPEN, DisputeState.WON], _lose)
 
 
 @transaction.atomic(using=BANK, durable=True)
@@ -138,6 +138,13 @@ def _decide(reference: str, states: list[DisputeState], change: Callable[[Disput
     if found is None or found.state not in states:
         raise Undecidable(_not_that(found.state if found else None, "dispute"))
     change(found)
+
+
+def _lose(dispute: Dispute) -> None:
+    left = dispute.authorization.available_amount
+    if dispute.state == DisputeState.WON and left < dispute.amount:
+        raise Undecidable(f"Of the money of this dispute {left} are left")
+    chargebacks.lose(dispute)
 
 
 def _escalate(dispute: Dispute) -> None:

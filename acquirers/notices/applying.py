@@ -33,10 +33,14 @@ class Notices(notice_applier.NoticeApplier):
     model, called, not_known = Notice, "notice", NotKnown
 
     def appliable(self) -> QuerySet[Notice]:
-        """Return those that may be applied; one that was not known keeps no later one waiting."""
+        """Return those that may be applied.
+
+        One that was not known keeps no later one waiting until it is due again.
+        """
         waiting = Notice.objects.filter(applied_at=None, kind__in=HANDLERS)
         same = {name: OuterRef(name) for name in ("terminal", "about")}
-        before = waiting.filter(**same, number__lt=OuterRef("number")).exclude(last_error=NOT_KNOWN)
+        before = waiting.filter(**same, number__lt=OuterRef("number"))
+        before = before.exclude(last_error=NOT_KNOWN, next_try_at__gt=clock.now())
         return waiting.exclude(Exists(before)).select_related("terminal")
 
     def hand_over(self, notice: Notice) -> None:

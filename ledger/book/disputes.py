@@ -32,8 +32,17 @@ def dispute_won(cause_id: str, *, merchant_id: str, now: datetime) -> Movement:
 
 
 def dispute_lost(cause_id: str, *, merchant_id: str, now: datetime) -> Movement:
-    """Let the bank have what was held back, and the surcharge's part with it."""
-    last = journal.last_of(merchant_id, cause_id, Movement.Kind.DISPUTE_OPENED)
+    """Let the bank have what was held back, and the surcharge's part with it.
+
+    What was released because the dispute had been won is taken again, as an opening does; it may
+    take `available` below zero.
+
+    :raises OutOfTurn: it was lost before. A dispute's money goes to the bank once.
+    """
+    kinds = Movement.Kind.DISPUTE_OPENED, Movement.Kind.DISPUTE_WON
+    last = journal.last_of(merchant_id, cause_id, *kinds)
+    if last.kind == Movement.Kind.DISPUTE_WON:
+        return _taken_after_all(last, now)
     lost = [
         Line(Account.Kind.RESERVED, last.amount),
         Line(Account.Kind.SURCHARGE, last.surcharge),
@@ -46,3 +55,17 @@ def dispute_regained(cause_id: str, *, merchant_id: str, now: datetime) -> Movem
     """Give back what a lost dispute had taken: the bank decided for the merchant after all."""
     last = journal.last_of(merchant_id, cause_id, Movement.Kind.DISPUTE_LOST)
     return come_back(last, Movement.Kind.DISPUTE_REGAINED, now=now)
+
+
+def _taken_after_all(won: Movement, now: datetime) -> Movement:
+    charge = charges.locked(won.merchant_id, str(won.charge_id))
+    shares = charge.shares_of(won.card_money, with_fee=False)
+    lost = [
+        *charge.taken_from_merchant(shares),
+        Line(Account.Kind.SURCHARGE, -shares.surcharge),
+        Line(Account.Kind.ACQUIRER, shares.amount),
+    ]
+    kind = Movement.Kind.DISPUTE_LOST
+    movement = charge.draft(kind, shares, cause_id=won.cause_id, now=now)
+    movement.follows, movement.type = won, Movement.Type.DISPUTE
+    return journal.take(movement, lost, charge.funds)

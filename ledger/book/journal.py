@@ -132,7 +132,10 @@ def last_of(merchant_id: str, cause_id: str, *kinds: Movement.Kind) -> Movement:
 
 
 def _chain(last: Movement) -> list[Movement]:
-    return [last, last.follows] if last.follows else [last]
+    """Return the movements of one going back so far, the last one first."""
+    if last.follows is None or last.follows.is_released:
+        return [last]
+    return [last, last.follows]
 
 
 def _date_of(movement: Movement, written: Iterable[Line]) -> date | None:

@@ -170,6 +170,11 @@ class Movement(models.Model):
         return f"{self.kind} {self.cause_id}"
 
     @property
+    def is_released(self) -> bool:
+        """Return whether all that was held back is free again: what follows takes it once more."""
+        return self.kind == self.Kind.DISPUTE_WON
+
+    @property
     def card_money(self) -> int:
         """Return the change of what the card was debited with, surcharge included."""
         return self.amount + self.surcharge

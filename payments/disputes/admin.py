@@ -11,7 +11,7 @@ from core.errors import DomainError
 from payments.disputes import operators
 from payments.disputes.models import Dispute, DisputeDelivery
 from payments.disputes.operator_forms import DecideForm, OpenForm
-from payments.disputes.operators import Beginning, DisputeDecision
+from payments.disputes.operators import Beginning, DisputeDecision, Ruling
 from payments.disputes.refusals import ClaimUnusable
 
 
@@ -84,9 +84,8 @@ class DisputeAdmin(ActingAdmin):
     def _decide(self, request: Any, form: DecideForm) -> Dispute:
         typed = form.cleaned_data
         decision = DisputeDecision(typed["decision"])
-        return operators.decide(
-            request.user, form.dispute.id, decision, terms=form.terms(), reason=typed["why"]
-        )
+        ruling = Ruling(decision, typed["seen"], typed["why"], form.terms())
+        return operators.decide(request.user, form.dispute.id, ruling)
 
     def _acted(self, request: HttpRequest, form: Form, act: Any) -> Dispute | None:
         """Do it; None with the refusal on the form."""

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from core import clock, ids
 from events import outbox
+from events.transitions import UnlistedTransition
 from ledger import book
 from merchants import owed_mails
 from merchants.notices import MailKind
@@ -101,9 +102,18 @@ def win(dispute: Dispute) -> None:
 def lose(dispute: Dispute) -> None:
     """Write the money of a dispute off: the bank said so, or the merchant accepted it.
 
-    :raises UnlistedTransition: it is an inquiry, or decided already.
+    One that was won may be lost after all.
+
+    :raises UnlistedTransition: it is an inquiry, or was lost already: its money goes to the bank
+        once.
     """
-    _write_off(dispute, render.dispute(dispute))
+    before = render.dispute(dispute)
+    if dispute.status == DisputeStatus.WON:
+        given_back.note_dispute(dispute.intent, dispute.amount)
+    try:
+        _write_off(dispute, before)
+    except book.OutOfTurn as problem:
+        raise UnlistedTransition(f"{dispute.id} was lost before it was won") from problem
 
 
 def end_inquiry(dispute: Dispute) -> None:

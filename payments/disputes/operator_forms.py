@@ -50,9 +50,13 @@ class OpenForm(_Terms):
 
 
 class DecideForm(WithReason):
-    """A decision about a dispute: one of those that its status allows."""
+    """A decision about a dispute: one of those that its status allows.
+
+    `seen` is the status that the operator was shown.
+    """
 
     decision = forms.ChoiceField()
+    seen = forms.CharField(widget=forms.HiddenInput)
     due_by = forms.DateTimeField(
         required=False, label="Evidence is due by", help_text="UTC; of a chargeback alone."
     )
@@ -61,6 +65,7 @@ class DecideForm(WithReason):
     def __init__(self, dispute: Dispute, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.dispute = dispute
+        self.fields["seen"].initial = dispute.status
         allowed = [one for one in DisputeDecision if (dispute.status, one.value) in DISPUTES.pairs]
         self.fields["decision"].choices = [(one.value, one.label) for one in allowed]  # type: ignore[attr-defined]
 

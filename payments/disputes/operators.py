@@ -4,11 +4,14 @@ The same functions as for a bank's notice. The operator and the reason are kept 
 transaction (Django's log of the admin), and the bank's later decision wins over theirs.
 """
 
+from typing import NamedTuple
+
 from django.contrib.admin.models import ADDITION, CHANGE, LogEntry
 from django.db import models, transaction
 
 from acquirers import references
 from api import request_logs
+from events.transitions import UnlistedTransition
 from merchants import audit_log
 from merchants.audit_log import LoggedChange
 from merchants.models import User
@@ -54,18 +57,29 @@ def open_dispute(
         return _open(operator, payment_id, beginning, claim, reason)
 
 
-def decide(
-    operator: User, dispute_id: str, decision: DisputeDecision, *, terms: Claim | None, reason: str
-) -> Dispute:
+class Ruling(NamedTuple):
+    """An operator's decision.
+
+    :param seen: the status that the operator was shown.
+    :param reason: the operator's.
+    :param terms: of an inquiry that became a chargeback.
+    """
+
+    decision: DisputeDecision
+    seen: str
+    reason: str
+    terms: Claim | None = None
+
+
+def decide(operator: User, dispute_id: str, ruling: Ruling) -> Dispute:
     """Decide a dispute as the bank would by a notice.
 
-    :param terms: of an inquiry that became a chargeback.
-    :param reason: the operator's.
     :raises ResourceMissing: there is no such dispute.
-    :raises DisputeUnexpectedState: its status does not allow the decision.
+    :raises DisputeUnexpectedState: its status is another one by now, or does not allow the
+        decision.
     """
     with request_logs.job(DECIDED):
-        return _decide(operator, dispute_id, decision, terms, reason)
+        return _decide(operator, dispute_id, ruling)
 
 
 @transaction.atomic(durable=True)
@@ -97,13 +111,25 @@ def _begin(attempt: Attempt, beginning: Beginning, claim: Claim) -> Dispute:
 
 
 @transaction.atomic(durable=True)
-def _decide(
-    operator: User, dispute_id: str, decision: DisputeDecision, terms: Claim | None, reason: str
-) -> Dispute:
+def _decide(operator: User, dispute_id: str, ruling: Ruling) -> Dispute:
+    decision, seen = ruling.decision, ruling.seen
     dispute = locks.by_id(dispute_id, PaymentIntent.objects.all())
-    if (dispute.status, decision.value) not in DISPUTES.pairs:
+    # A decision about a status of before would turn the bank's around.
+    if dispute.status != seen or (seen, decision.value) not in DISPUTES.pairs:
         raise DisputeUnexpectedState(dispute)
     before = {"status": dispute.status}
+    try:
+        _carry_out(decision, dispute, ruling.terms)
+    except UnlistedTransition as problem:
+        raise DisputeUnexpectedState(dispute) from problem
+    _log(operator, dispute, CHANGE, f"{decision.label}. {ruling.reason}")
+    after = {"status": decision.value}
+    change = LoggedChange("dispute.decided", dispute.id, before, after)
+    audit_log.record_all(dispute.merchant, [change], ruling.reason)
+    return dispute
+
+
+def _carry_out(decision: DisputeDecision, dispute: Dispute, terms: Claim | None) -> None:
     if decision is DisputeDecision.WON:
         decisions.win(dispute)
     elif decision is DisputeDecision.LOST:
@@ -112,11 +138,6 @@ def _decide(
         decisions.end_inquiry(dispute)
     elif terms is not None:
         decisions.escalate(dispute, terms)
-    _log(operator, dispute, CHANGE, f"{decision.label}. {reason}")
-    after = {"status": decision.value}
-    change = LoggedChange("dispute.decided", dispute.id, before, after)
-    audit_log.record_all(dispute.merchant, [change], reason)
-    return dispute
 
 
 def _log(operator: User, dispute: Dispute, action: int, reason: str) -> None:

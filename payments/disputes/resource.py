@@ -54,7 +54,7 @@ AGGREGATE = Aggregate(
         states.CLOSED_EVENT: Meaning(
             cause=(
                 "The dispute has ended as `won` or `lost`, or the inquiry as `warning_closed`. A "
-                "lost dispute that the bank decides again is closed once more."
+                "dispute that the bank decides again is closed once more."
             ),
             previous="`status`, and what else changed with it.",
         ),

@@ -70,7 +70,7 @@ UPDATED_EVENT = "dispute.updated"
 CLOSED_EVENT = "dispute.closed"
 
 # Every allowed change of status, with its event; the database's triggers know the same pairs
-# (migration 0002).
+# (migrations 0002 and 0003).
 DISPUTES = Table("dispute", "disputes.Dispute", beginnings=(
     DisputeStatus.NEEDS_RESPONSE, DisputeStatus.WARNING_NEEDS_RESPONSE,
 ), changes=(
@@ -98,6 +98,10 @@ DISPUTES = Table("dispute", "disputes.Dispute", beginnings=(
     StatusChange(
         DisputeStatus.LOST, DisputeStatus.WON, CLOSED_EVENT,
         "The bank gave the money back after all.",
+    ),
+    StatusChange(
+        DisputeStatus.WON, DisputeStatus.LOST, CLOSED_EVENT,
+        "The bank decided for the cardholder after all; the money is gone.",
     ),
     StatusChange(
         DisputeStatus.WARNING_NEEDS_RESPONSE, DisputeStatus.WARNING_UNDER_REVIEW, UPDATED_EVENT,

@@ -7,7 +7,7 @@ import pytest
 from django.db import IntegrityError
 
 from acquirers import notice_applier, terminals
-from acquirers.notices import applying
+from acquirers.notices import applying, polling
 from acquirers.notices.models import Notice
 from merchants.models import RequestLog
 from payments.customers.models import Customer
@@ -154,6 +154,28 @@ def test_a_decision_that_is_told_before_its_dispute_is_applied_behind_it(
 
     assert waiting() == []
     assert Dispute.objects.get().status == "lost"
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "ends_as"),
+    [("dispute_lost", "dispute_regained", "won"), ("dispute_won", "dispute_lost", "lost")],
+)
+def test_decisions_that_were_not_known_keep_their_order_in_runs_that_meet(
+    notifier: Notifier, paid: str, first: str, then: str, ends_as: str
+) -> None:
+    notifier.tell(first, paid)
+    notifier.tell(then, paid)
+    take_in()
+    assert waiting() == [(1, 1, "NotKnown"), (2, 1, "NotKnown")]
+    notifier.tell("dispute_opened", paid)
+    list(polling.poll())
+    ids = Notice.objects.in_bulk(field_name="pk")
+    one, two, opened = sorted(ids, key=lambda row_id: ids[row_id].number)
+
+    applied = [applying.NOTICES.apply(row_id) for row_id in (opened, two, one, two)]
+
+    assert applied == [True, False, True, True]
+    assert Dispute.objects.get().status == ends_as
 
 
 # --- Notices that cannot be applied -----------------------------------------------------------

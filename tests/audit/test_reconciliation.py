@@ -458,8 +458,11 @@ def test_a_loss_and_its_end_by_an_operators_word_are_expected_in_the_banks_files
     shop: ApiClient,
 ) -> None:
     dispute, operator = disputed(shop), an_operator()
+    seen = dispute.status
     for decision in (operators.DisputeDecision.LOST, operators.DisputeDecision.WON):
-        operators.decide(operator, dispute.id, decision, terms=None, reason="The bank wrote so.")
+        ruling = operators.Ruling(decision, seen, "The bank wrote so.")
+        operators.decide(operator, dispute.id, ruling)
+        seen = decision.value
 
     read(file_of(today()), today())
 

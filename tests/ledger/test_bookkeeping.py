@@ -269,6 +269,20 @@ def lost_with_surcharge(till: Till) -> Movement:
     return till.then(disputed_with_surcharge(till), book.dispute_lost)
 
 
+@plays("the dispute about 10000 was won, and is lost after all")
+def lost_after_all(till: Till) -> Movement:
+    dispute = disputed(till)
+    till.then(dispute, book.dispute_won)
+    return till.then(dispute, book.dispute_lost)
+
+
+@plays("the dispute about 12600 was won, and is lost after all")
+def lost_after_all_with_surcharge(till: Till) -> Movement:
+    dispute = disputed_with_surcharge(till)
+    till.then(dispute, book.dispute_won)
+    return till.then(dispute, book.dispute_lost)
+
+
 @plays("the dispute about 10000 is won after all")
 def regained(till: Till) -> Movement:
     return till.then(lost(till), book.dispute_regained)

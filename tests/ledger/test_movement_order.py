@@ -28,7 +28,7 @@ COURSES = {
     ("void", "refund_paid", "refund_bounced"),
     ("void", "refund_returned"),
     ("void", "void_undone"),
-    ("dispute_opened", "dispute_won"),
+    ("dispute_opened", "dispute_won", "dispute_lost", "dispute_regained"),
     ("dispute_opened", "dispute_lost", "dispute_regained"),
     ("payout", "payout_paid", "payout_bounced"),
     ("payout", "payout_returned"),

@@ -53,6 +53,10 @@ def regained(amount: int) -> Course:
     return Course("dispute", amount, ("dispute_lost", "dispute_regained"))
 
 
+def lost_after_all(amount: int) -> Course:
+    return Course("dispute", amount, ("dispute_won", "dispute_lost"))
+
+
 STORIES = {
     "all refunded, bounced; all disputed, lost": (bounced(12600), lost(12600)),
     "all refunded, failed; all disputed, lost": (returned(12600), lost(12600)),
@@ -61,6 +65,8 @@ STORIES = {
     "all refunded, bounced; all disputed, won": (bounced(12600), won(12600)),
     "all refunded, bounced; all disputed, regained": (bounced(12600), regained(12600)),
     "all refunded; all disputed, regained": (Course("refund", 12600), regained(12600)),
+    "all refunded, bounced; all disputed, won, lost": (bounced(12600), lost_after_all(12600)),
+    "all refunded, failed; a part disputed, won, lost": (returned(12600), lost_after_all(6300)),
     "two disputes": (returned(12600), lost(6300), won(4200)),
     "two disputes of all": (returned(12600), lost(12600), won(12600)),
     "two refunds": (returned(6300), Course("refund", 4200), lost(12600)),

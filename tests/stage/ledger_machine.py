@@ -24,7 +24,8 @@ AFTER: dict[str, dict[str, str]] = {
     "refund": {"refund_paid": "refund_paid", "refund_returned": ""},
     "refund_paid": {"refund_bounced": ""},
     "void": {"refund_paid": "gone", "refund_returned": "", "void_undone": ""},
-    "dispute_opened": {"dispute_won": "", "dispute_lost": "dispute_lost"},
+    "dispute_opened": {"dispute_won": "dispute_won", "dispute_lost": "dispute_lost"},
+    "dispute_won": {"dispute_lost": "dispute_lost"},
     "dispute_lost": {"dispute_regained": ""},
     "payout": {"payout_paid": "payout_paid", "payout_returned": ""},
     "payout_paid": {"payout_bounced": ""},
@@ -49,7 +50,7 @@ class Cause:
 
     @property
     def is_out(self) -> bool:
-        return bool(self.state)
+        return self.state not in ("", "dispute_won")
 
 
 @dataclass

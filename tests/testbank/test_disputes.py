@@ -307,6 +307,28 @@ def test_a_lost_dispute_is_regained_and_its_money_free_again() -> None:
     assert refund()["result"] == "refunded"
 
 
+def test_a_won_dispute_is_lost_after_all_and_its_money_goes() -> None:
+    dispute = complained()
+    decisions.win(dispute)
+
+    decisions.lose(dispute)
+
+    assert disputed(dispute) == (DisputeState.LOST, 12500, 12500, 0)
+    assert told() == ["dispute_opened", "dispute_won", "dispute_lost"]
+    assert refund()["response_code"] == "13"
+
+
+def test_a_won_dispute_whose_money_was_refunded_stays_won() -> None:
+    dispute = complained()
+    decisions.win(dispute)
+    refund(5000)
+
+    with pytest.raises(Undecidable, match="7500 are left"):
+        decisions.lose(dispute)
+
+    assert disputed(dispute) == (DisputeState.WON, 0, 0, 0)
+
+
 def test_an_inquiry_is_escalated_with_a_new_deadline_for_what_is_left() -> None:
     dispute = complained(INQUIRED)
     refund(5000)
@@ -362,7 +384,7 @@ IMPOSSIBLE = [
     ("win", DISPUTED, ["win"]),
     ("win", INQUIRED, []),
     ("lose", INQUIRED, []),
-    ("lose", DISPUTED, ["win"]),
+    ("lose", DISPUTED, ["lose"]),
     ("regain", DISPUTED, []),
     ("regain", DISPUTED, ["win"]),
     ("regain", DISPUTED, ["lose", "regain"]),

@@ -56,6 +56,34 @@ def test_the_banks_loss_after_the_merchants_is_not_told_again(
     assert movements(complaint.id) == ["dispute_opened", "dispute_lost"]
 
 
+def test_a_dispute_that_was_won_is_lost_after_all(complaint: Complaint) -> None:
+    complaint.opened().won().lost().lost()
+
+    assert (complaint.status, told(complaint)) == ("lost", ["created", "closed", "closed"])
+    assert movements(complaint.id) == ["dispute_opened", "dispute_won", "dispute_lost"]
+    assert complaint.payment.disputed_minor == complaint.row.amount
+
+
+def test_the_arbiter_has_the_last_word(complaint: Complaint) -> None:
+    complaint.opened().won().lost().won()
+
+    assert (complaint.status, told(complaint)[1:]) == ("won", ["closed"] * 3)
+    assert movements(complaint.id)[2:] == ["dispute_lost", "dispute_regained"]
+    assert complaint.payment.disputed_minor == 0
+
+
+def test_a_dispute_that_was_lost_before_it_was_won_is_left_to_a_person(
+    complaint: Complaint,
+) -> None:
+    complaint.opened().lost().won()
+    before = complaint.payment.disputed_minor
+
+    complaint.lost()
+
+    assert (complaint.status, complaint.is_notice_kept) == ("won", True)
+    assert complaint.payment.disputed_minor == before
+
+
 def test_the_end_of_an_inquiry_after_its_close_is_not_told_again(complaint: Complaint) -> None:
     complaint.inquired().close().told("inquiry_closed")
 
@@ -245,16 +273,23 @@ def test_a_dispute_about_nothing_is_refused(complaint: Complaint) -> None:
         Dispute.objects.update(amount=F("amount") * 0)
 
 
-@pytest.mark.parametrize("before", ["won", "warning_closed"])
+@pytest.mark.parametrize(
+    ("before", "unlisted"),
+    [
+        ("won", [decisions.win, decisions.run_out]),
+        ("lost", [decisions.lose, decisions.run_out]),
+        ("warning_closed", [decisions.win, decisions.lose, decisions.run_out]),
+    ],
+)
 def test_an_unlisted_decision_is_refused_before_anything_moves(
-    before: str, complaint: Complaint
+    before: str, unlisted: list[Callable[[Dispute], None]], complaint: Complaint
 ) -> None:
     STARTS[before](complaint)
     moved = movements(complaint.id)
 
     with transaction.atomic():
         dispute = locks.by_id(complaint.id, PaymentIntent.objects.all())
-        for decide in (decisions.win, decisions.lose, decisions.run_out):
+        for decide in unlisted:
             with pytest.raises(UnlistedTransition):
                 decide(dispute)
 

@@ -28,7 +28,7 @@ OTHERS_ACTIONS = """
                         due date        opened          inquiry  escalated       won   lost  closed
 needs_response          lost            same            same     same            won   lost  kept
 under_review            same            same            same     same            won   lost  kept
-won                     same            same            same     same            same  kept  kept
+won                     same            same            same     same            same  lost  kept
 lost                    same            same            same     same            won   same  kept
 warning_needs_response  warning_closed  needs_response  same     needs_response  kept  kept  warning_closed
 warning_under_review    warning_closed  needs_response  same     needs_response  kept  kept  warning_closed

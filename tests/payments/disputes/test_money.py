@@ -164,6 +164,33 @@ def test_a_regained_dispute_brings_the_surcharges_share_back(with_surcharge: Com
     }
 
 
+def test_a_dispute_that_is_lost_after_it_was_won_is_taken_again(settled: Complaint) -> None:
+    settled.opened(amount=10_000).won().lost()
+
+    assert lines(settled.id, "dispute_lost") == {"available": -10_000, "acquirer": 10_000}
+    assert (refundable(settled), settled.status) == (0, "lost")
+
+
+def test_the_surcharges_share_is_taken_again_too(with_surcharge: Complaint) -> None:
+    with_surcharge.opened(amount=12_600).won().lost()
+
+    assert lines(with_surcharge.id, "dispute_lost") == {
+        "available": -12_000,
+        "surcharge": -600,
+        "acquirer": 12_600,
+    }
+
+
+def test_what_was_refunded_since_it_was_won_is_taken_all_the_same(settled: Complaint) -> None:
+    settled.opened(amount=10_000).won()
+    settled.shop.refund(settled.payment_id)
+
+    settled.lost()
+
+    assert lines(settled.id, "dispute_lost") == {"available": -10_000, "acquirer": 10_000}
+    assert refundable(settled) == 0
+
+
 # --- Several disputes of one payment ----------------------------------------------------------
 
 

@@ -58,7 +58,7 @@ def decide_page(complaint: Complaint) -> str:
 
 
 def decided(operator: Client, complaint: Complaint, decision: str, **more: Any) -> Any:
-    form = {"decision": decision, "why": WHY, **more}
+    form = {"decision": decision, "seen": complaint.status, "why": WHY, **more}
     return operator.post(decide_page(complaint), form)
 
 
@@ -160,6 +160,7 @@ def test_a_dispute_that_is_there_already_is_not_opened_again(
         ("needs_response", "won", ["dispute_opened", "dispute_won"]),
         ("under_review", "lost", ["dispute_opened", "dispute_lost"]),
         ("lost", "won", ["dispute_opened", "dispute_lost", "dispute_regained"]),
+        ("won", "lost", ["dispute_opened", "dispute_won", "dispute_lost"]),
         ("warning_needs_response", "warning_closed", []),
         ("warning_closed", "needs_response", ["dispute_opened"]),
     ],
@@ -208,10 +209,36 @@ def test_a_decision_after_another_is_told_and_changes_nothing(
     read = "payments.disputes.admin.DisputeAdmin.get_object"
     monkeypatch.setattr(read, lambda *_arguments, **_options: as_shown)
 
-    answer = decided(operator, complaint, "lost")
+    answer = decided(operator, complaint, "lost", seen="needs_response")
 
     assert (answer.status_code, complaint.status) == (400, "won")
     assert "status, won, does not allow this" in answer.content.decode()
+
+
+@pytest.mark.parametrize(("first", "then"), [("won", "lost"), ("lost", "won")])
+def test_a_page_of_before_the_banks_word_does_not_turn_it_around(
+    operator: Client, complaint: Complaint, first: str, then: str
+) -> None:
+    complaint.opened()
+    page = operator.get(decide_page(complaint)).content.decode()
+    getattr(complaint, first)()
+    moved = movements(complaint.id)
+
+    answer = decided(operator, complaint, then, seen="needs_response")
+
+    assert 'name="seen" value="needs_response"' in page
+    assert (answer.status_code, complaint.status) == (400, first)
+    assert movements(complaint.id) == moved
+
+
+def test_a_dispute_that_was_lost_before_it_was_won_is_not_lost_by_an_operator(
+    operator: Client, complaint: Complaint
+) -> None:
+    complaint.opened().lost().won()
+
+    answer = decided(operator, complaint, "lost")
+
+    assert (answer.status_code, complaint.status) == (400, "won")
 
 
 def test_the_banks_later_word_wins_over_an_operators(
