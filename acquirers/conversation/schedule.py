@@ -27,7 +27,16 @@ def begin_asking(row: InDoubt, now: datetime) -> None:
 
     Changes the row in memory, as all functions here do; the caller saves it.
     """
-    row.asked_at = row.due_at = now
+    row.asked_at = now
+    ask_anew(row, now)
+
+
+def ask_anew(row: InDoubt, now: datetime) -> None:
+    """Let the bank be asked now how the request of before ended, and by the schedule from then on.
+
+    Also of a row that has ended already.
+    """
+    row.due_at = now
     row.inquiry_count = row.no_record_count = 0
 
 

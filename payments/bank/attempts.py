@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 
 import acquirers
 from acquirers import references, standings
-from acquirers.conversation import answers, leases
+from acquirers.conversation import answers, leases, schedule
 from acquirers.conversation.kinds import Effect, Facts, Kind, Said
 from acquirers.conversation.models import begun
 from acquirers.declines import AUTHENTICATION_ABANDONED, explain
@@ -193,13 +193,21 @@ def _is_given_up(attempt: Attempt, said: Said[Attempt]) -> bool:
 def _abandon(attempt: Attempt, outcome: Outcome) -> Effect:
     """Close the attempt of a payer who did not come back within an hour (contract 3).
 
-    If the bank does not answer, the attempt stays open and is asked about again.
+    If the bank does not answer, the attempt stays open and is asked about again. Where its gate
+    may have charged the card the payment is `processing` from then on.
     """
     if outcome.answer in SILENT:
-        return Effect()
+        return _doubt(attempt, outcome) if attempt.may_be_charged_unseen else Effect()
     declined = Outcome(Answer.DECLINED)
     attempt.error = authorization.error_of(attempt, AUTHENTICATION_ABANDONED, declined)
     return Effect(authorization.fail(attempt.intent, attempt, AttemptStatus.ABANDONED))
+
+
+def _doubt(attempt: Attempt, outcome: Outcome) -> Effect:
+    status = authorization.apply(attempt.intent, attempt, outcome)
+    schedule.begin_again(attempt, clock.now())
+    show_attempt(attempt.intent, attempt)
+    return Effect(status)
 
 
 # --- A soft decline ---------------------------------------------------------------------------

@@ -78,9 +78,13 @@ def hear_modification(kind: Kind[Any], row: Modification, outcome: Outcome) -> N
         compare = partial(_compare_modification, row, case, said, is_booked=is_booked)
         compare_with_decision(kind, row, case, word, compare)
         return
-    if is_late and not is_booked:
-        _open_case(row, said)
-    _ask_about_it_no_longer(row, said)
+    # While the bank is asked for something else, its yes is neither booked nor a contradiction yet.
+    is_followed = is_late and not is_booked and modification_rows.has_open(row.attempt)
+    if is_late and not is_booked and not is_followed:
+        _open_case(row, f"The bank says {said.value} to the {row.kind} {row.id}, which had failed.")
+    elif row.status == ModificationStatus.SUCCEEDED and _is_undone(row, said):
+        _open_case(row, f"The bank says {said.value} of {row.refund_reference}, which it had done.")
+    _ask_about_it_no_longer(row, Answer.UNKNOWN if is_followed else said)
 
 
 # --- Charges ----------------------------------------------------------------------------------
@@ -163,7 +167,10 @@ def _booked(row: Modification, outcome: Outcome) -> bool:
 
 def _effect(row: Modification, outcome: Outcome) -> PaymentStatus:
     if row.kind == ModificationKind.CAPTURE:
-        return modification_answers.capture(row, outcome)
+        status = modification_answers.capture(row, outcome)
+        taken_back.look_once_more(row.attempt, outcome)
+        row.attempt.save(update_fields=["due_at", "no_record_count"])
+        return status
     return modification_answers.cancel(row.attempt.intent, row.attempt, row.reason)
 
 
@@ -183,15 +190,16 @@ def _ask_about_it_no_longer(row: Modification, said: Answer) -> None:
     row.save()
 
 
-def _open_case(row: Modification, answer: Answer) -> None:
-    """Open a case, unless another request to the bank will show the answer."""
-    if modification_rows.has_open(row.attempt):
-        return
+def _is_undone(row: Modification, answer: Answer) -> bool:
+    """Return whether the refund by which a late charge went back is not there any more."""
+    return row.refund_reference is not None and answer in (Answer.DECLINED, Answer.NO_RECORD)
+
+
+def _open_case(row: Modification, finding: str) -> None:
     log.error("modification_contradicted", modification=row.id)
     cases.open_case(
-        CaseKind.BANK_CONTRADICTS_BOOK, row.attempt, operation_id=row.id,
-        finding=f"The bank says {answer.value} to the {row.kind} {row.id}, which had failed.",
-    )  # fmt: skip
+        CaseKind.BANK_CONTRADICTS_BOOK, row.attempt, operation_id=row.id, finding=finding
+    )
 
 
 def _compare_modification(

@@ -2,13 +2,13 @@
 
 from acquirers.conversation import schedule
 from acquirers.declines import PROCESSING_ERROR
-from acquirers.outcomes import NEVER_AT_THE_BANK, Answer, Outcome
+from acquirers.outcomes import NEVER_AT_THE_BANK, NEVER_SENT, Answer, Outcome
 from cases import cases
 from cases.states import CaseKind
 from core import clock
 from payments.bank import authorization, modification_rows, reversals
 from payments.bank.modification_rows import close
-from payments.bank.repayments import RELEASED
+from payments.bank.repayments import RELEASED, day_is_over
 from payments.intents.models import Attempt, Modification, PaymentIntent
 from payments.intents.states import (
     EXPIRED,
@@ -123,17 +123,20 @@ def _fallen_back(modification: Modification, outcome: Outcome) -> PaymentStatus:
 
 
 def _look_for_the_capture(attempt: Attempt, outcome: Outcome) -> None:
-    """Let the bank be asked about a failed capture, if it has refused a release as too late.
+    """Let the bank be asked about a failed capture once a release has failed as well.
 
-    It has captured the money since: its yes to the inquiry is booked as a late one.
+    It may have captured the money since: its yes to the inquiry is booked as a late one. A release
+    that is refused as too late says so by itself; otherwise a capture without record is doubtful.
     """
-    if outcome.answer is not Answer.SETTLED:
+    if outcome.answer in NEVER_SENT:
         return
     captures = attempt.modifications.filter(kind=ModificationKind.CAPTURE)
-    if failed := captures.select_for_update().order_by("created_at").last():
-        schedule.begin_asking(failed, clock.now())
+    is_settled = outcome.answer is Answer.SETTLED
+    doubtful = captures if is_settled else captures.filter(answer=Answer.NO_RECORD.value)
+    if failed := doubtful.select_for_update().order_by("created_at").last():
+        schedule.ask_anew(failed, clock.now())
         failed.save()
-    else:
+    elif is_settled:
         finding = "The bank has captured money that it was not asked to capture."
         cases.open_case(CaseKind.BANK_CONTRADICTS_BOOK, attempt, finding=finding)
 
@@ -144,6 +147,9 @@ def _reversed(modification: Modification, outcome: Outcome) -> PaymentStatus:
         reversals.go_on(modification, outcome)
         return PaymentStatus(modification.attempt.intent.status)
     close(modification, ModificationStatus.SUCCEEDED, outcome.answer)
+    if modification.refund_reference and outcome.is_from_inquiry:
+        # The bank takes a refund back whose answer did not arrive.
+        schedule.look_at(modification, day_is_over(modification.attempt, clock.now()))
     return PaymentStatus(modification.attempt.intent.status)
 
 

@@ -14,6 +14,7 @@ from acquirers.conversation.kinds import Effect, Facts, Kind, Said
 from acquirers.exchanges import Spoken
 from acquirers.models import BankExchange
 from acquirers.outcomes import Answer, OperationKind, Outcome
+from cases import cases
 from cases.states import CaseDecision, CaseKind
 from payments.bank import (
     late,
@@ -54,8 +55,8 @@ class Modifications(Kind[Modification]):
         if row.status == ModificationStatus.PROCESSING:
             is_open = reversals.is_about(row, asked, outcome)
             return Facts(row, subject, spoken, known, is_open)
-        if known.answer is Answer.NO_RECORD and row.kind == ModificationKind.REVERSE:
-            # A person may have seen to a late charge at the bank in another way.
+        if known.answer is Answer.NO_RECORD and _is_a_persons(row):
+            # They may have seen to a late charge at the bank in another way.
             known = replace(known, answer=Answer.UNKNOWN)
         # A refused capture ends with its release, which another process may still be asking for.
         is_followed = modification_rows.has_open(row.attempt)
@@ -92,8 +93,7 @@ class Modifications(Kind[Modification]):
 
     def consequences(self, row: Modification, said: Said[Modification]) -> Effect:
         if said.outcome.answer in RELEASED:
-            # It went back in the way that was asked for, whatever the bank has told since.
-            row.dispute_reference = said.asked.dispute_reference
+            reversals.note_way(row, said.asked)
         shown = row.attempt.intent.status
         status = modification_answers.apply(row, said.outcome)
         if row.kind == ModificationKind.CAPTURE and said.outcome.is_from_inquiry:
@@ -126,6 +126,12 @@ class Modifications(Kind[Modification]):
 
 
 KIND = Modifications()
+
+
+def _is_a_persons(row: Modification) -> bool:
+    """Return whether a person has decided the locked reversal of a late charge."""
+    is_reversal = row.kind == ModificationKind.REVERSE
+    return is_reversal and cases.lock_decided(row.attempt, operation_id=row.id) is not None
 
 
 def run(modification: Modification) -> Modification:

@@ -14,6 +14,8 @@ from acquirers import references
 from acquirers.conversation import answers, leases, schedule
 from acquirers.gateway import SoughtRefund
 from acquirers.outcomes import NEVER_SENT, Answer, Outcome
+from cases import cases
+from cases.states import CaseKind
 from core import clock
 from payments.bank import modification_rows, repayments
 from payments.intents.models import Attempt, Modification
@@ -110,6 +112,29 @@ def go_on(row: Modification, outcome: Outcome) -> None:
         row.refund_sent_at = None  # Sent again by the schedule.
     elif row.refund_reference and outcome.answer is Answer.NO_RECORD:
         schedule.look_at(row, clock.now())  # Its absence is confirmed: it is sent again.
+
+
+def note_way(row: Modification, asked: Modification) -> None:
+    """Note that a locked row went back in the way that was asked for, whatever was heard since."""
+    told_since = row.dispute_reference
+    row.dispute_reference = asked.dispute_reference
+    if told_since is not None:
+        contradict(row, told_since)
+
+
+def contradict(row: Modification, dispute: str) -> None:
+    """Open a case about a dispute of money that had gone back in another way: it may go back twice.
+
+    Does nothing if it went back by this dispute.
+
+    :param row: the reversal, locked behind its payment and its attempt.
+    :param dispute: the bank's name for it.
+    """
+    if row.dispute_reference != dispute:
+        cases.open_case(
+            CaseKind.BANK_CONTRADICTS_BOOK, row.attempt, operation_id=row.id,
+            finding=f"The bank has the dispute {dispute} about a late charge that had gone back.",
+        )  # fmt: skip
 
 
 def of_late_charge(attempt: Attempt) -> Modification | None:

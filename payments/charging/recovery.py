@@ -11,9 +11,11 @@ from django.db.models import QuerySet
 import acquirers
 from acquirers import exchanges, slots
 from acquirers.conversation import answers, leases, resuming, settling
-from acquirers.outcomes import Answer, Outcome
+from acquirers.outcomes import NEVER_SENT, Answer, Outcome
+from api import idempotency
 from api.idempotency import Earlier
 from core import clock
+from core.errors import UpstreamUnavailable
 from merchants.models import Merchant
 from payments.bank import attempts, authorization, modifications
 from payments.bank.repayments import REFUSED
@@ -38,11 +40,15 @@ def resume(merchant: Merchant, earlier: Earlier, *, cvc: str | None) -> PaymentI
     :raises IdempotencyKeyInUse: the sweeper is asking the bank this moment.
     :raises AcquirerBusy: no slot came free; nothing has changed, and a later retry can succeed.
     :raises CancelFailed: the bank has refused to release what it holds.
+    :raises UpstreamUnavailable: the earlier capture or cancellation never left for the bank.
     """
     if not earlier.is_finished:
         _finish(merchant, earlier, cvc)
     intent = intents.find(merchant, earlier.object_id)
-    if _is_release_refused(merchant, earlier):
+    if _has_ended(merchant, earlier, NEVER_SENT):
+        idempotency.forget()
+        raise UpstreamUnavailable("The bank could not be reached; nothing was done.")
+    if _has_ended(merchant, earlier, REFUSED, kind=ModificationKind.VOID):
         raise CancelFailed(intent)
     if cvc and earlier.is_finished:
         _hold_again(intent, cvc)
@@ -69,10 +75,12 @@ def _open_modifications(merchant: Merchant, earlier: Earlier) -> QuerySet[Modifi
     return _modifications(merchant, earlier).filter(status=ModificationStatus.PROCESSING)
 
 
-def _is_release_refused(merchant: Merchant, earlier: Earlier) -> bool:
-    """Return whether the bank has refused the cancellation, whichever process heard of it."""
-    releases = _modifications(merchant, earlier).filter(kind=ModificationKind.VOID)
-    return releases.filter(answer__in=[one.value for one in REFUSED]).exists()
+def _has_ended(
+    merchant: Merchant, earlier: Earlier, ends: tuple[Answer, ...], **which: object
+) -> bool:
+    """Return whether one of these answers ended the modification, whichever process heard it."""
+    rows = _modifications(merchant, earlier).filter(**which)
+    return rows.filter(answer__in=[one.value for one in ends]).exists()
 
 
 def _modifications(merchant: Merchant, earlier: Earlier) -> QuerySet[Modification]:

@@ -5,11 +5,9 @@ Each function takes an attempt that is locked behind its payment; False: it is n
 """
 
 from acquirers.notices.models import Notice
-from cases import cases
-from cases.states import CaseKind
 from payments.bank import reversals
 from payments.disputes.refusals import ClaimUnusable
-from payments.intents.models import Attempt, Modification
+from payments.intents.models import Attempt
 
 
 def disputed(notice: Notice, attempt: Attempt) -> bool:
@@ -23,7 +21,7 @@ def disputed(notice: Notice, attempt: Attempt) -> bool:
     if not notice.dispute or notice.amount != attempt.amount + attempt.surcharge:
         raise ClaimUnusable("it names no dispute, or a part of a late charge")
     reversals.note_dispute(reversal, notice.dispute)
-    _contradict(reversal, attempt, notice.dispute)
+    reversals.contradict(reversal, notice.dispute)
     return True
 
 
@@ -43,7 +41,7 @@ def lost(notice: Notice, attempt: Attempt) -> bool:
     if not notice.dispute:
         raise ClaimUnusable("it names no dispute")
     reversals.note_lost(reversal, notice.dispute)
-    _contradict(reversal, attempt, notice.dispute)
+    reversals.contradict(reversal, notice.dispute)
     return True
 
 
@@ -59,15 +57,3 @@ def won(notice: Notice, attempt: Attempt) -> bool:
         raise ClaimUnusable("a late charge that was given back came back to us")
     reversals.note_won(reversal)
     return True
-
-
-def _contradict(reversal: Modification, attempt: Attempt, dispute: str) -> None:
-    """Open a case about a dispute of money that had gone back in another way: it may go back twice.
-
-    :param dispute: the bank's name for it.
-    """
-    if reversal.dispute_reference != dispute:
-        cases.open_case(
-            CaseKind.BANK_CONTRADICTS_BOOK, attempt, operation_id=reversal.id,
-            finding=f"The bank has the dispute {dispute} about a late charge that had gone back.",
-        )  # fmt: skip

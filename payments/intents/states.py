@@ -148,7 +148,8 @@ PAYMENTS = Table("payment", "intents.PaymentIntent", beginnings=(
     StatusChange(
         PaymentStatus.REQUIRES_ACTION, PaymentStatus.PROCESSING, PROCESSING,
         "The customer authenticated, and the bank did not answer the authorisation; or it was "
-        "confirmed again, and the bank did not say what became of the attempt before.",
+        "confirmed again, and the bank did not say what became of the attempt before. Or the "
+        "customer did not come back from a bank that charges by itself, and it does not say.",
     ),
     StatusChange(
         PaymentStatus.REQUIRES_ACTION, PaymentStatus.REQUIRES_CAPTURE, CAPTURABLE,
@@ -234,7 +235,8 @@ ATTEMPTS = Table("attempt", "intents.Attempt", beginnings=(AttemptStatus.PROCESS
     ),
     StatusChange(
         AttemptStatus.REQUIRES_ACTION, AttemptStatus.PROCESSING, None,
-        "The customer came back, or the payment was confirmed again: the bank is asked.",
+        "The customer came back, or the payment was confirmed again: the bank is asked. Or the "
+        "customer did not come back, and the bank does not say whether it charged.",
     ),
     StatusChange(
         AttemptStatus.REQUIRES_ACTION, AttemptStatus.AUTHORIZED, None,

@@ -387,7 +387,8 @@ def test_a_dispute_that_an_operator_opens_leaves_one_row(doors: Doors, operator:
 def test_a_dispute_that_an_operator_decides_leaves_one_row(doors: Doors, operator: User) -> None:
     dispute_past_the_bank(doors.acme.pay()["id"])
     dispute = doors.acme.get("/v1/disputes")["data"][0]["id"]
-    form = {"decision": "warning_closed", "why": "the bank called"}
+    seen = "warning_needs_response"
+    form = {"decision": "warning_closed", "seen": seen, "why": "the bank called"}
     page = reverse("admin:disputes_dispute_decide", args=[dispute])
 
     answer, rows = rows_of(lambda: doors.http.post(page, form))

@@ -86,7 +86,7 @@ class Modification(InDoubt):
                     closed_at__isnull=True,
                     answer__isnull=True,
                 )
-                # Due again after its end is one that a person has decided.
+                # Due again after its end is one that the bank may still contradict.
                 | (
                     ~Q(status=ModificationStatus.PROCESSING)
                     & Q(closed_at__isnull=False, answer__isnull=False)

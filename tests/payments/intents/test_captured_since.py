@@ -10,7 +10,7 @@ import pytest
 from acquirers.outcomes import Answer as BanksAnswer
 from acquirers.outcomes import Outcome
 from cases.models import Case
-from payments.intents.models import Modification
+from payments.intents.models import Attempt, Modification
 from tests.stage.audited import assert_audit_is_clean
 from tests.stage.bank_days import end_the_day
 from tests.stage.client import Answer, ApiClient
@@ -32,19 +32,30 @@ def bank(db: None, request: pytest.FixtureRequest) -> Iterator[ProtocolWay]:
         yield way
 
 
+def ask_on() -> None:
+    """Let the time pass in which the bank is asked until "no record" is believed."""
+    for seconds in (10, 30, 120, 600, 3600):
+        sweep_after(seconds)
+
+
 @pytest.fixture
-def paid(acme: ApiClient, bank: ProtocolWay) -> Answer:
+def paid_today(acme: ApiClient, bank: ProtocolWay) -> Answer:
     """Return a payment whose capture the bank has written down after it was given up."""
     held = acme.pay(**MANUAL)
     bank.fault = "lost"
     acme.post(f"{PATH}/{held['id']}/capture", {})
     bank.fault = None
-    for seconds in (10, 30, 120, 600, 3600):
-        sweep_after(seconds)
+    ask_on()
     assert acme.payment(held["id"])["status"] == "requires_capture"
     does_it_late(bank)
-    end_the_day()
     return held
+
+
+@pytest.fixture
+def paid(paid_today: Answer) -> Answer:
+    """Return the same payment once the bank's day is over: no void is done any more."""
+    end_the_day()
+    return paid_today
 
 
 def test_a_cancel_that_finds_the_money_taken_fails_and_the_capture_is_booked(
@@ -80,6 +91,66 @@ def test_a_capture_that_was_booked_late_is_asked_about_no_more(
     sweep()
 
     assert Modification.objects.get(kind="capture").due_at is None
+
+
+@pytest.mark.parametrize("bank", ["garanti"], indirect=True)
+def test_a_release_that_the_bank_knows_nothing_of_leads_to_the_capture_of_that_day(
+    acme: ApiClient, bank: ProtocolWay, paid_today: Answer
+) -> None:
+    # The void names the hold, which is not the order's newest line any more: no clear refusal.
+    acme.post(f"{PATH}/{paid_today['id']}/cancel", {})
+
+    ask_on()
+    sweep()
+
+    assert acme.payment(paid_today["id"])["status"] == "succeeded"
+    assert acme.pending() == 12500
+    assert_audit_is_clean()
+
+
+def test_a_release_whose_answer_is_lost_leads_to_the_capture(
+    acme: ApiClient, bank: ProtocolWay, paid: Answer
+) -> None:
+    bank.fault = "lost"
+    assert acme.post(f"{PATH}/{paid['id']}/cancel", {})["status"] == "processing"
+    bank.fault = None
+
+    ask_on()
+    sweep()
+
+    assert acme.payment(paid["id"])["status"] == "succeeded"
+    assert_audit_is_clean()
+
+
+def test_a_capture_that_shows_while_another_release_is_at_the_bank_is_not_forgotten(
+    acme: ApiClient, bank: ProtocolWay, paid: Answer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    acme.post(f"{PATH}/{paid['id']}/cancel", {})
+
+    def swept_meanwhile(*_: object) -> Outcome:
+        sweep()
+        return Outcome(BanksAnswer.NOT_SENT)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("acquirers.hearing.HeardGateway.void", swept_meanwhile)
+        assert acme.post(f"{PATH}/{paid['id']}/cancel", {}).status == 503
+    sweep_after(30)
+
+    assert acme.payment(paid["id"])["status"] == "succeeded"
+    assert_audit_is_clean()
+
+
+def test_a_capture_that_was_booked_late_is_looked_at_once_more_after_the_banks_day(
+    acme: ApiClient, bank: ProtocolWay, paid: Answer
+) -> None:
+    acme.post(f"{PATH}/{paid['id']}/cancel", {})
+    sweep()
+    assert Attempt.objects.get().due_at is not None
+
+    sweep_after(2 * 86_400)
+
+    assert Attempt.objects.get().due_at is None
+    assert_audit_is_clean()
 
 
 def test_money_that_the_bank_captured_by_itself_comes_to_a_person(

@@ -4,11 +4,16 @@ The bank charges before the browser comes back, and the browser may never come b
 """
 
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 
 import pytest
+from django.conf import settings
 
 from acquirers import terminals
 from acquirers.models import Terminal
+from cases.models import Case
+from core import clock
+from payments.charging import tasks
 from payments.intents.models import Modification
 from tests.stage.audited import assert_audit_is_clean
 from tests.stage.bank_books import order, orders
@@ -87,6 +92,42 @@ def test_nothing_is_canceled_while_the_bank_does_not_say_whether_it_charged(
     answer = cancel(acme, asked)
 
     assert answer.refusal[:2] == (503, "upstream_unavailable")
+    assert acme.payment(asked["id"])["status"] == "requires_action"
+
+
+@pytest.mark.parametrize("charges", [True, False])
+def test_a_gate_of_which_the_bank_says_nothing_comes_to_a_person(
+    charges: bool, acme: ApiClient, bank: ProtocolWay
+) -> None:
+    asked = challenged(acme)
+    gate = pressed(asked)
+    if charges:
+        walk(gate)
+    bank.fault = "cut_before"
+    sweep_after(2 * 3600)
+    assert acme.payment(asked["id"])["status"] == "processing"
+
+    clock.advance(timedelta(seconds=settings.CASE_AFTER_SECONDS))
+    tasks.watch_cases()
+    assert [case.kind for case in Case.objects.all()] == ["unknown_outcome"]
+    bank.fault = None
+    for _ in range(4):
+        sweep_after(86_400)
+
+    ends = "succeeded" if charges else "requires_payment_method"
+    assert acme.payment(asked["id"])["status"] == ends
+    assert captured_by_bank(acme) == (12500 if charges else 0)
+    assert_audit_is_clean()
+
+
+def test_a_payer_who_never_pressed_leaves_nothing_in_doubt(
+    acme: ApiClient, bank: ProtocolWay
+) -> None:
+    asked = challenged(acme)
+    bank.fault = "cut_before"
+
+    sweep_after(2 * 3600)
+
     assert acme.payment(asked["id"])["status"] == "requires_action"
 
 

@@ -10,6 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from acquirers.conversation import settling
+from acquirers.gateway import Order
 from acquirers.notices.models import Notice
 from acquirers.outcomes import Answer as Says
 from acquirers.outcomes import Outcome
@@ -19,7 +20,7 @@ from core import clock
 from events.models import Event
 from ledger.models import LedgerEntry
 from merchants.models import User
-from payments.bank import attempts, modifications
+from payments.bank import attempts, modifications, repayments
 from payments.intents.models import Attempt, Modification
 from testbank import behaviours, decisions
 from testbank.models import Chargeback, Dispute
@@ -243,6 +244,47 @@ def test_an_answer_to_the_void_says_nothing_about_the_refund_that_it_became(
     assert_given_back()
 
 
+def found_by_an_inquiry(bank: BankTransport) -> Modification:
+    """Let a late charge go back as a refund whose answer is lost, and let an inquiry find it."""
+    found_settled()
+    bank.fault = "cut_after"
+    sweep_after(10)
+    bank.fault = None
+    sweep_after(60)
+    reversal = Modification.objects.get()
+    assert (reversal.status, reversal.due_at is None) == ("succeeded", False)
+    return reversal
+
+
+@AT_THE_SANDBOX
+def test_a_refund_that_stands_after_the_banks_day_is_asked_about_once(
+    canceled: str, bank: BankTransport
+) -> None:
+    found_by_an_inquiry(bank)
+
+    for _ in range(3):
+        sweep_after(86_400)
+
+    assert Modification.objects.get().due_at is None
+    assert not Case.objects.filter(kind="bank_contradicts_book").exists()
+
+
+@AT_THE_SANDBOX
+@pytest.mark.parametrize("says", [Says.NO_RECORD, Says.DECLINED])
+def test_a_refund_that_the_bank_has_taken_back_comes_to_a_person(
+    says: Says, canceled: str, bank: BankTransport
+) -> None:
+    reversal = found_by_an_inquiry(bank)
+
+    with patch.object(repayments, "inquire_refund", lambda *_asked: Outcome(says)):
+        for _ in range(4):
+            sweep_after(86_400)
+
+    [case] = Case.objects.filter(kind="bank_contradicts_book")
+    assert case.operation_id == reversal.id
+    assert Modification.objects.get().due_at is None
+
+
 # --- Disputed before it was given back ----------------------------------------------------------
 
 
@@ -281,6 +323,28 @@ def test_a_dispute_of_one_that_has_gone_back_already_is_a_case(
     assert [case.operation_id for case in found] == [reversal.id]
     assert not Notice.objects.filter(applied_at=None).exists()
     assert acme.get("/v1/disputes")["data"] == []
+
+
+@AT_THE_SANDBOX
+def test_a_dispute_that_comes_while_the_void_is_at_the_bank_is_a_case(
+    acme: ApiClient, canceled: str
+) -> None:
+    the_bank_charges_after_all()
+    real = SandboxGateway.void
+
+    def told_meanwhile(gateway: SandboxGateway, order: Order) -> Outcome:
+        voided = real(gateway, order)
+        bank.tell("dispute_opened", canceled)
+        take_in()
+        return voided
+
+    with notifier_behind() as bank, patch.object(SandboxGateway, "void", told_meanwhile):
+        sweep_after(10)
+
+    reversal = Modification.objects.get()
+    assert (reversal.status, reversal.dispute_reference) == ("succeeded", None)
+    [case] = Case.objects.filter(kind="bank_contradicts_book")
+    assert case.operation_id == reversal.id
 
 
 @AT_THE_SANDBOX

@@ -100,6 +100,24 @@ def test_a_retry_hears_what_was_refused_before_it_came(
     assert bank.seen == asked_before
 
 
+@pytest.mark.parametrize(("action", "ends_as"), [("capture", "succeeded"), ("cancel", "canceled")])
+def test_a_retry_hears_that_nothing_had_left_for_the_bank_and_the_key_is_free(
+    action: str, ends_as: str, acme: ApiClient, bank: BankTransport
+) -> None:
+    payment_id = authorized(acme)
+    bank.fault = "cut_before"
+    with dies(settling, "apply_with_retry", afterwards=True), pytest.raises(Died):
+        asked(acme, payment_id, action)
+    bank.fault = None
+    leases_run_out()
+
+    answer, again = (asked(acme, payment_id, action) for _ in range(2))
+
+    assert answer.refusal == (503, "upstream_unavailable", None)
+    assert (again.status, again["status"]) == (200, ends_as)
+    assert audit()[0] == 0
+
+
 def test_a_payer_who_refused_is_not_asked_about_at_the_bank(
     acme: ApiClient, bank: BankTransport
 ) -> None:
