@@ -11,8 +11,10 @@ if __name__ == "__main__":
     with stop_signals.ending_in_one_sentence():
         # Within the block, because they take a moment to load.
         import django
+        import psycopg
         from django.core.exceptions import ImproperlyConfigured
         from django.core.management import ManagementUtility, execute_from_command_line
+        from django.db import OperationalError
 
         os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
         try:
@@ -25,6 +27,12 @@ if __name__ == "__main__":
         except ImproperlyConfigured as problem:
             # The sentence that fixes it, and no traceback around it.
             sys.exit(str(problem))
+        except (OperationalError, psycopg.OperationalError) as problem:
+            # No fault of ours either: the database is away. Only now there are settings to read.
+            from config import deployment
+
+            found = deployment.unanswered(problem)
+            sys.exit(f"{found.text} {found.hint}")
         finally:
             # Before its end Python would look for cycles in all that was loaded, for half a second.
             gc.freeze()

@@ -110,7 +110,7 @@ def _database() -> Iterator[Finding]:
         yield Finding("E005", text, "Run a time service, such as chrony, on both.")
 
 
-def unanswered(problem: DatabaseError) -> Finding:
+def unanswered(problem: Exception) -> Finding:
     """Return what to do about a database that does not answer."""
     if fault := certificates.fault(problem):
         text = f"The database's certificate is refused: {fault}."
