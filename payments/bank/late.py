@@ -68,7 +68,7 @@ def hear_modification(kind: Kind[Any], row: Modification, outcome: Outcome) -> N
     :param outcome: "no record" only if it is to be believed.
     """
     said = outcome.answer
-    is_late = _is_done(row, said) and row.status == ModificationStatus.FAILED
+    is_late = _is_late(row, said)
     is_booked = is_late and _booked(row, outcome)
     case = cases.lock_decided(row.attempt, operation_id=row.id)
     if row.kind == ModificationKind.CAPTURE and said is Answer.APPROVED:
@@ -140,6 +140,17 @@ def _was_released(attempt: Attempt) -> bool:
 
 
 # --- Captures and releases --------------------------------------------------------------------
+
+
+def _is_late(row: Modification, answer: Answer) -> bool:
+    """Return whether the bank has done what had failed.
+
+    Of a capture it shows the order alone: another capture may have taken its money since.
+    """
+    if row.status != ModificationStatus.FAILED or not _is_done(row, answer):
+        return False
+    others = row.attempt.modifications.filter(kind=row.kind, status=ModificationStatus.SUCCEEDED)
+    return row.kind != ModificationKind.CAPTURE or not others.exists()
 
 
 def _is_done(row: Modification, answer: Answer) -> bool:

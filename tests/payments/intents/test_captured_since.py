@@ -122,6 +122,26 @@ def test_a_release_whose_answer_is_lost_leads_to_the_capture(
     assert_audit_is_clean()
 
 
+def test_another_capture_is_no_contradiction_of_one_that_had_failed(
+    acme: ApiClient, bank: ProtocolWay
+) -> None:
+    held = acme.pay(**MANUAL)
+    for action in ("capture", "cancel"):
+        bank.fault = "lost"
+        acme.post(f"{PATH}/{held['id']}/{action}", {})
+        bank.fault = None
+        ask_on()
+    bank.lost.clear()
+    assert Modification.objects.get(kind="capture").due_at is not None
+
+    assert acme.post(f"{PATH}/{held['id']}/capture", {})["status"] == "succeeded"
+    ask_on()
+
+    assert not Case.objects.exists()
+    assert [row.due_at for row in Modification.objects.all()] == [None] * 3
+    assert_audit_is_clean()
+
+
 def test_a_capture_that_shows_while_another_release_is_at_the_bank_is_not_forgotten(
     acme: ApiClient, bank: ProtocolWay, paid: Answer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
