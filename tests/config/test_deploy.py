@@ -19,7 +19,8 @@ from tests.stage.client import ApiClient
 from tests.stage.draining import until
 from tests.stage.emptying import empty
 from tests.stage.factories import GOOD_CARD, open_merchant
-from tests.stage.nginx import BEHIND_IT, HOST, Nginx
+from tests.stage.front_proxies import BEHIND_IT, HOST, Caddy, Nginx, Proxy
+from tests.stage.own_ports import refusing_port
 from tests.stage.web_process import PATIENCE_SECONDS, WebProcess
 
 DEPLOY = ROOT / "deploy"
@@ -189,6 +190,24 @@ def _ran(*command: str) -> subprocess.CompletedProcess[str]:
 # --- nginx ------------------------------------------------------------------------------------
 
 KEPT_IN_MEMORY = "    client_body_buffer_size     256k;\n"
+DASHED = "-".join(re.findall("....", GOOD_CARD))
+
+
+def ask_with_secrets(proxy: Proxy) -> None:
+    """Ask for what no log may have, and for one thing that it may."""
+    paths = [
+        f"/v1/payment_intents/{GOOD_CARD}", f"/v1/payment_intents/{DASHED}",
+        f"/v1/payment_intents?q={GOOD_CARD}", f"/nothing/{GOOD_CARD}/x",
+        "/pay/cs_one.secret-of-it", "/3ds/att_one.secret-of-it/return",
+    ]  # fmt: skip
+    for path in paths:
+        proxy.ask("GET", path)
+        proxy.ask("GET", path, tls=False)
+    proxy.ask("GET", "/v1/balance")
+
+
+def has_no_secret(logs: str) -> bool:
+    return not any(secret in logs for secret in (GOOD_CARD, DASHED, "secret-of-it", "?"))
 
 
 @pytest.fixture(scope="module")
@@ -211,7 +230,7 @@ def behind(
 
 @pytest.fixture(scope="module")
 def nginx(behind: WebProcess, tmp_path_factory: Any) -> Iterator[Nginx]:
-    nginx = Nginx(tmp_path_factory.mktemp("nginx"), behind)
+    nginx = Nginx(tmp_path_factory.mktemp("nginx"), behind.address)
     yield nginx
     nginx.stop()
 
@@ -241,7 +260,7 @@ class TestNginx:
 
     def test_no_body_touches_a_disk(self, nginx: Nginx, behind: WebProcess, tmp_path: Path) -> None:
         large = customer(behind, size=200_000)
-        without = Nginx(tmp_path, behind, changed={KEPT_IN_MEMORY: ""})
+        without = Nginx(tmp_path, behind.address, changed={KEPT_IN_MEMORY: ""})
         try:
             spooled = without.ask(**large)[0]
         finally:
@@ -252,22 +271,11 @@ class TestNginx:
         assert nginx.ask(**customer(behind, size=300_000))[0] == 413
 
     def test_no_log_has_a_card_a_query_or_a_payers_link(self, nginx: Nginx) -> None:
-        dashed = "-".join(re.findall("....", GOOD_CARD))
-        paths = [
-            f"/v1/payment_intents/{GOOD_CARD}", f"/v1/payment_intents/{dashed}",
-            f"/v1/payment_intents?q={GOOD_CARD}", f"/nothing/{GOOD_CARD}/x",
-            "/pay/cs_one.secret-of-it", "/3ds/att_one.secret-of-it/return",
-        ]  # fmt: skip
-        for path in paths:
-            nginx.ask("GET", path)
-            nginx.ask("GET", path, tls=False)
-        nginx.ask("GET", "/v1/balance")
+        ask_with_secrets(nginx)
 
         until(lambda: "GET /v1/balance 401" in nginx.logs)  # Written once the answer has left.
-        logs = nginx.logs
-        assert logs.count("[hidden]") >= 5
-        for secret in (GOOD_CARD, dashed, "secret-of-it", "?"):
-            assert secret not in logs
+        assert nginx.logs.count("[hidden]") >= 5
+        assert has_no_secret(nginx.logs)
 
     def test_others_than_operators_do_not_reach_the_admin(self, nginx: Nginx) -> None:
         assert [nginx.ask("GET", path)[0] for path in ("/admin/", "/admin/x")] == [403] * 2
@@ -278,3 +286,41 @@ class TestNginx:
 
         assert (led[0], led[1]["Location"]) == (301, f"https://{HOST}/panel/?x=1")
         assert (keyed[0], "Location" in keyed[1]) == (403, False)
+
+
+# --- Proxies before a web process that is away ------------------------------------------------
+
+
+@pytest.fixture
+def away() -> Iterator[str]:
+    with refusing_port() as port:
+        yield f"127.0.0.1:{port}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_refused", [True, False], ids=["refused", "missing"])
+def test_nginx_logs_no_secret_while_the_web_process_is_away(
+    is_refused: bool, away: str, tmp_path: Path
+) -> None:
+    # To nginx a socket that is not there is worse than a port that refuses.
+    nginx = Nginx(tmp_path, away if is_refused else f"unix:{tmp_path}/nothing")
+    try:
+        ask_with_secrets(nginx)
+        until(lambda: "GET /v1/balance 502" in nginx.logs)
+    finally:
+        nginx.stop()
+
+    assert nginx.logs.count("[hidden]") >= 5
+    assert has_no_secret(nginx.logs)
+
+
+@pytest.mark.slow
+def test_caddy_logs_no_secret_while_the_web_process_is_away(away: str, tmp_path: Path) -> None:
+    caddy = Caddy(tmp_path, away)
+    try:
+        ask_with_secrets(caddy)
+        until(lambda: caddy.logs.count('"status":502') == 7)
+    finally:
+        caddy.stop()
+
+    assert has_no_secret(caddy.logs)

@@ -10,7 +10,7 @@ from django.test import Client
 
 from config import probe
 from core.keyring import ring
-from tests.stage.nginx import Nginx
+from tests.stage.front_proxies import Nginx
 from tests.stage.processes import run
 from tests.stage.web_process import WebProcess
 
@@ -76,7 +76,7 @@ def test_check_sees_how_requests_come_through_the_proxy(
     case: str, web: Web, tmp_path: Path
 ) -> None:
     settings, changed, wanted = BEHIND[case]
-    nginx = Nginx(tmp_path, web(settings), host=HOST, changed=changed)
+    nginx = Nginx(tmp_path, web(settings).address, host=HOST, changed=changed)
     trusted = tmp_path / "authority.pem"
     trusted.write_text(nginx.authority.pem)
     own = {**TLS, **settings, "BASE_URL": f"https://{HOST}:{nginx.tls}"}

@@ -29,9 +29,9 @@ from core.rounds import KEY as ROUNDS
 from devstack.servers import Servers
 from devstack.state import ROOT
 from tests.stage.factories import payment
+from tests.stage.front_proxies import BEHIND_IT, HOST, Nginx
 from tests.stage.kills import until
 from tests.stage.lengths import chance, tried
-from tests.stage.nginx import BEHIND_IT, HOST, Nginx
 from tests.stage.own_ports import own_ports
 from tests.stage.own_servers import manage, migrated
 from tests.stage.receivers import OK, Receiver, Request
@@ -174,7 +174,7 @@ class Stage:
         settings = {**migrated(servers, home, given), **BEHIND_IT}
         self.house = House(settings, home, self.receiver)
         (home / "nginx").mkdir()
-        self.nginx = Nginx(home / "nginx", *self.house.webs)
+        self.nginx = Nginx(home / "nginx", *(web.address for web in self.house.webs))
         merchant = json.loads(manage(self.house.settings, "create_merchant", *OWNER, "--json"))
         self.shop = Shop(self.nginx, merchant["secret_key"])
         self.endpoints = {
