@@ -116,6 +116,30 @@ def test_every_secret_and_file_of_the_containers_is_named() -> None:
     assert COMPOSE["services"]["webhooks"]["networks"] == ["inside", "deliveries"]
 
 
+def test_no_image_and_no_commit_takes_in_secrets_or_settings() -> None:
+    services = COMPOSE["services"].values()
+    named = {file for service in services for file in service.get("env_file", [])}
+    named |= {secret["file"] for secret in COMPOSE["secrets"].values()}
+    files = {f"deploy/{file}" for file in named}
+
+    assert len(files) == 1 + len(COMPOSE["secrets"])
+    assert {file for file in files if not is_left_out_of_images(file)} == set()
+    assert {file for file in files if not is_ignored_by_git(file)} == set()
+
+    planted = "deploy/other/secret_key"
+    assert (is_left_out_of_images(planted), is_ignored_by_git(planted)) == (False, False)
+
+
+def is_left_out_of_images(file: str) -> bool:
+    patterns = (ROOT / ".dockerignore").read_text().splitlines()
+    return not {file, *map(str, Path(file).parents)}.isdisjoint(patterns)
+
+
+def is_ignored_by_git(file: str) -> bool:
+    # Without an index: what was added already would be no longer ignored.
+    return not _ran("git", "-C", str(ROOT), "check-ignore", "--no-index", "-q", file).returncode
+
+
 def test_only_the_migration_knows_the_owner_of_the_tables() -> None:
     owners = re.compile("owner_database_url|/etc/pay/owner", re.I)
     units = {unit.stem for unit in UNITS if owners.search(unit.read_text())}
