@@ -116,6 +116,19 @@ def test_every_secret_and_file_of_the_containers_is_named() -> None:
     assert COMPOSE["services"]["webhooks"]["networks"] == ["inside", "deliveries"]
 
 
+def test_no_image_of_others_has_to_change_its_user_without_capabilities() -> None:
+    """Such an image starts as root, and its first step becomes a user of its own."""
+    bare = {name: one for name, one in COMPOSE["services"].items() if "cap_drop" in one}
+    foreign = {name: one for name, one in bare.items() if one["image"] != "pay:latest"}
+
+    assert len(bare) >= 6
+    assert foreign
+    for one in foreign.values():
+        uid, _, gid = one["user"].partition(":")
+        assert all(f"uid={uid},gid={gid}" in place for place in one["tmpfs"])
+    assert re.findall("^USER (.+)$", (DEPLOY / "Dockerfile").read_text(), re.M) == ["10001:10001"]
+
+
 def test_no_image_and_no_commit_takes_in_secrets_or_settings() -> None:
     services = COMPOSE["services"].values()
     named = {file for service in services for file in service.get("env_file", [])}
