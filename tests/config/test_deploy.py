@@ -182,6 +182,16 @@ def test_the_poolers_file_is_as_the_tests_pooler() -> None:
         assert f"ALTER ROLE pay SET {name} = '{value}';" in text
 
 
+def test_no_unit_that_is_started_again_is_ever_given_up() -> None:
+    """Without this systemd gives a unit up for good that has failed five times in ten seconds."""
+    lasting = {unit.stem: unit.read_text() for unit in UNITS if "Restart=" in unit.read_text()}
+
+    assert len(lasting) == 5
+    for name, text in lasting.items():
+        assert "\nRestart=always\n" in text, name
+        assert "\nStartLimitIntervalSec=0\n" in text.partition("[Service]")[0], name
+
+
 @pytest.mark.slow
 def test_systemd_finds_no_fault_in_the_units(tmp_path: Path) -> None:
     if not (program := shutil.which("systemd-analyze")):

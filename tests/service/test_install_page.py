@@ -84,5 +84,17 @@ def _all_of_it_comes_back_after_a_start_of_the_host(host: NewDebian) -> None:
     host.run("systemctl kill --signal=KILL pay-web pay-worker pay-webhooks pay-beat pay-bank")
     until_ready(host)
     pay(host, "after_kills.json")
+    _a_process_that_fails_at_once_is_started_again_and_again(host)
     host.run("timeout 120 sh -c 'until pay-manage status; do sleep 1; done'")
     host.run("pay-manage audit")
+
+
+def _a_process_that_fails_at_once_is_started_again_and_again(host: NewDebian) -> None:
+    change = "/run/systemd/system/pay-web.service.d"
+    fails = "[Service]\\nExecStart=\\nExecStart=/bin/false\\n"
+    starts = "systemctl show pay-web --property=NRestarts --value"
+    host.run(f"mkdir {change} && printf '{fails}' > {change}/fails.conf")
+    host.run("systemctl daemon-reload && systemctl restart pay-web")
+    host.run(f"timeout 120 sh -c 'until [ $({starts}) -gt 10 ]; do sleep 0.2; done'")
+    host.run(f"rm -r {change} && systemctl daemon-reload && systemctl restart pay-web")
+    until_ready(host)
