@@ -14,6 +14,7 @@ import yaml
 from django.utils.text import slugify
 
 from audit import gauges  # noqa: F401 - It declares what beat reads.
+from config.front_door import HEALTH_PATHS
 from core import metrics
 from devstack.state import ROOT
 
@@ -128,6 +129,13 @@ def test_each_panel_of_the_dashboard_has_a_place_and_a_question() -> None:
     assert all(panel["type"] == "row" or panel["targets"] for panel in panels)
 
 
+def test_the_share_of_failed_requests_leaves_out_each_look_at_the_health() -> None:
+    [rule] = [rule["expr"] for rule in RULES if rule["alert"] == "RequestsFail"]
+    looks = "|".join(path.removeprefix("/") for path in HEALTH_PATHS)
+
+    assert rule.count("pay_requests_total{") == rule.count(f'route!~"{looks}"') == 2
+
+
 @pytest.fixture
 def promtool() -> str:
     found = shutil.which("promtool")
@@ -138,15 +146,16 @@ def promtool() -> str:
 
 @pytest.mark.slow
 def test_each_alert_fires_on_a_fault_and_none_without(promtool: str, tmp_path: Path) -> None:
-    given = yaml.safe_load((FOLDER / "alerts_test.yml").read_text())["tests"]
+    files = [path.name for path in FOLDER.glob("*_test.yml")]
+    given = [one for file in files for one in yaml.safe_load((FOLDER / file).read_text())["tests"]]
 
-    done = _run(promtool, FOLDER)
+    done = _run(promtool, FOLDER, *files)
     assert {one["name"] for one in given if one["name"].endswith(" fires")} == {
         f"{rule['alert']} fires" for rule in RULES
     }
     assert (done.returncode, "SUCCESS" in done.stdout) == (0, True), done.stdout + done.stderr
 
-    planted = _run(promtool, _planted(tmp_path / "planted"))
+    planted = _run(promtool, _planted(tmp_path / "planted"), "alerts_test.yml")
     assert planted.returncode != 0
     assert 'alertname=\\"ProcessDown\\"' in planted.stderr
     assert 'count(ALERTS{alertstate=\\"firing' in planted.stderr
@@ -164,7 +173,7 @@ def _planted(folder: Path) -> Path:
     return folder
 
 
-def _run(promtool: str, folder: Path) -> subprocess.CompletedProcess[str]:
+def _run(promtool: str, folder: Path, *files: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [promtool, "test", "rules", "alerts_test.yml"], cwd=folder, capture_output=True, text=True
+        [promtool, "test", "rules", *files], cwd=folder, capture_output=True, text=True
     )
