@@ -192,6 +192,17 @@ def test_no_unit_that_is_started_again_is_ever_given_up() -> None:
         assert "\nStartLimitIntervalSec=0\n" in text.partition("[Service]")[0], name
 
 
+def test_each_unit_with_metrics_may_make_the_socket_of_the_page() -> None:
+    page = (ROOT / "docs/operate/watch.md").read_text()
+    [bind] = re.findall(r"`METRICS_BIND=/run/([\w-]+)/\w+`", page)
+    measured = [f"pay-{name}" for name in ("web", "worker", "webhooks", "beat")]
+
+    for unit in (DEPLOY / "systemd" / f"{name}.service" for name in measured):
+        lines = unit.read_text().splitlines()
+        # Several units share it: without the second line the first one that stops deletes it.
+        assert {f"RuntimeDirectory={bind}", "RuntimeDirectoryPreserve=yes"} <= set(lines), unit
+
+
 @pytest.mark.slow
 def test_systemd_finds_no_fault_in_the_units(tmp_path: Path) -> None:
     if not (program := shutil.which("systemd-analyze")):

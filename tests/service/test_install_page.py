@@ -84,9 +84,20 @@ def _all_of_it_comes_back_after_a_start_of_the_host(host: NewDebian) -> None:
     host.run("systemctl kill --signal=KILL pay-web pay-worker pay-webhooks pay-beat pay-bank")
     until_ready(host)
     pay(host, "after_kills.json")
+    _metrics_are_at_sockets(host)
     _a_process_that_fails_at_once_is_started_again_and_again(host)
     host.run("timeout 120 sh -c 'until pay-manage status; do sleep 1; done'")
     host.run("pay-manage audit")
+
+
+def _metrics_are_at_sockets(host: NewDebian) -> None:
+    host.run("echo METRICS_BIND=/run/pay-metrics/pay >> /etc/pay/environment")
+    host.run("systemctl restart pay-web pay-worker pay-webhooks pay-beat")
+    until_ready(host)
+    host.run("systemctl restart pay-beat")  # Its end takes no other unit's socket along.
+    for kind in ("web", "worker", "sender", "beat"):
+        ask = f"curl --silent --unix-socket /run/pay-metrics/pay.{kind} http://localhost/metrics"
+        host.run(f"timeout 60 sh -c 'until {ask} | grep --quiet ^pay_; do sleep 0.2; done'")
 
 
 def _a_process_that_fails_at_once_is_started_again_and_again(host: NewDebian) -> None:
