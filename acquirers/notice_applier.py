@@ -25,6 +25,13 @@ APPLY_SECONDS = 20
 log = structlog.get_logger(__name__)
 
 
+class NeedsPerson(Exception):
+    """Raised by a handler whose notice contradicts the book.
+
+    It stays, and each try logs it for a person: a later notice may still explain it.
+    """
+
+
 class NoticeApplier(ABC):
     """The tries of one table of notices.
 
@@ -96,6 +103,10 @@ class NoticeApplier(ABC):
                 return self.apply(notice_id)
         except self.not_known as problem:
             log.warning(f"{self.called}_not_known", notice=notice_id)
+            self.count_failure(notice_id, problem)
+        except NeedsPerson as problem:
+            reason = type(problem).__name__
+            log.error(f"{self.called}_needs_person", notice=notice_id, reason=reason)
             self.count_failure(notice_id, problem)
         except DatabaseError as problem:
             # Its object is locked, or the database is away.

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Protocol
 
 from acquirers import rails
+from acquirers.notice_applier import NeedsPerson
 from acquirers.transfers.models import TransferNotice
 from acquirers.transfers.taking_in import TransferNotKnown
 from payouts import steps
@@ -14,11 +15,8 @@ from payouts.models import Payout
 from payouts.states import PayoutStatus
 
 
-class PaidAfterItsEnd(Exception):
-    """The bank has paid what had failed, so that the merchant may have the money twice.
-
-    The notice stays, and is tried again; the audit lists it for a person.
-    """
+class PaidAfterItsEnd(NeedsPerson):
+    """The bank has paid what had failed, so that the merchant may have the money twice."""
 
 
 class PayoutNotice(Protocol):

@@ -13,6 +13,7 @@ import pytest
 import yaml
 from django.utils.text import slugify
 
+from acquirers.notice_applier import NoticeApplier
 from audit import gauges  # noqa: F401 - It declares what beat reads.
 from config.front_door import HEALTH_PATHS
 from core import metrics
@@ -32,7 +33,11 @@ ROOMS = (
 # Events whose name comes from the caller, by the function that takes it; and one that is put
 # together.
 NAMED_BY_CALLERS = {"alone", "_alone"}
-PUT_TOGETHER = {"{self.called}_not_applied": ("notice_not_applied", "transfer_not_applied")}
+CALLED = [applier.called for applier in NoticeApplier.__subclasses__()]
+PUT_TOGETHER = {
+    f"{{self.called}}{end}": [f"{called}{end}" for called in CALLED]
+    for end in ("_not_applied", "_needs_person")
+}
 
 
 def declared() -> set[str]:

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 import pytest
 from django.conf import settings
+from structlog.testing import capture_logs
 
 from acquirers.conversation import settling
 from acquirers.outcomes import Answer
@@ -202,9 +203,15 @@ def test_one_that_the_bank_pays_after_it_failed_is_left_to_a_person(shop: ApiCli
     assert shown(shop, made["id"])["status"] == "failed"
 
     notice = told_paid(made["id"], clock.now())
-    hear()
+    with capture_logs() as logs:
+        hear()
 
     notice.refresh_from_db()
+    [line] = [entry for entry in logs if entry["log_level"] == "error"]
+    assert line == {
+        "event": "transfer_notice_needs_person", "log_level": "error", "notice": notice.id,
+        "reason": "PaidAfterItsEnd",
+    }  # fmt: skip
     assert (notice.applied_at, notice.last_error) == (None, "PaidAfterItsEnd")
     [listed] = transfers.untold().unknown
     assert "PaidAfterItsEnd" in listed
