@@ -12,10 +12,12 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from devstack import pooler
 from devstack.servers import Servers
 from tests.stage.kills import until
 from tests.stage.one_host import OneHost
 from tests.stage.own_servers import manage, migrated
+from tests.stage.shipped_pooler import shipped_pooler
 from tests.stage.web_process import WebProcess
 
 pytestmark = [
@@ -32,6 +34,8 @@ ADDRESS = f"postgresql://app@{THEIRS}:{PORT}/app"
 PATIENCE_SECONDS = 60
 # docs/operate/database.md promises that silence is noticed within so long.
 NOTICED_SECONDS = 15
+# And by which a request behind the pooler may wait for another session then.
+WAITED_SECONDS = 10
 # A loaded machine's own time.
 MARGIN_SECONDS = 5
 # Passes each connection on to a socket of the file system: that one is reached from any network.
@@ -76,6 +80,7 @@ class Host:
     def stop(self) -> None:
         self._process.kill()
         self._process.wait()
+        _ip(f"link del {self._link}")  # Sockets that nobody answers would keep it for minutes.
         _ip(f"netns del {self._name}")
 
     def answers(self) -> bool:
@@ -105,22 +110,50 @@ def test_a_database_that_falls_silent_is_noticed_within_15_seconds(
     own_servers: Servers, tmp_path: Path
 ) -> None:
     settings = migrated(own_servers, tmp_path)
-    bank = WebProcess(tmp_path / "bank.log", "testbank.wsgi", **settings)
-    settings["TESTBANK_URL"] = bank.url
     with host_before(own_servers) as host:
-        house = OneHost({**settings, "DATABASE_URL": ADDRESS}, tmp_path, bank)
-        paid = [house.pay().status_code]
+        play_silence(host, {**settings, "DATABASE_URL": ADDRESS}, tmp_path, NOTICED_SECONDS)
+
+
+def test_a_pooler_notices_it_in_the_same_time_and_bounds_statements_of_web(
+    own_servers: Servers, tmp_path: Path
+) -> None:
+    settings = migrated(own_servers, tmp_path)
+    pooler.give_role_its_limits(own_servers.sockets)
+    entry = f"host={THEIRS} port={PORT} dbname=app"
+    with host_before(own_servers) as host, shipped_pooler(own_servers, entry) as address:
+        bounds = [statement_bound(f"{address}/{name}") for name in ("pay", "pay_web")]
+        assert bounds == ["0", "30s"]
+        behind = {"DATABASE_URL": f"{address}/pay_web", "BEHIND_POOLER": "true"}
+        play_silence(host, {**settings, **behind}, tmp_path, NOTICED_SECONDS + WAITED_SECONDS)
+
+
+def statement_bound(address: str) -> str:
+    with psycopg.connect(address) as connection:
+        [bound] = connection.execute("SHOW statement_timeout").fetchone()
+    return bound
+
+
+def play_silence(host: Host, settings: dict[str, str], home: Path, promised: int) -> None:
+    bank = WebProcess(home / "bank.log", "testbank.wsgi", **settings)
+    house = OneHost({**settings, "TESTBANK_URL": bank.url}, home, bank)
+    try:
+        assert house.pay().status_code == 200
         host.vanish()
-        began = time.monotonic()
-        refused = house.pay().status_code
-        took = time.monotonic() - began
+        # The first one finds sessions that were open, and the second one those that are to be.
+        answers = [timed_payment(house) for _ in range(2)]
         host.come_back()
-        until(lambda: house.pay().status_code == 200, 60)
+        until(lambda: house.pay().status_code == 200, PATIENCE_SECONDS)
         said = manage(house.settings, "audit")
+    finally:
         house.stop()
 
-    print(f"noticed after {took:.1f} s, answered {refused}")  # noqa: T201
-    assert paid == [200]
-    assert refused == 503
-    assert took <= NOTICED_SECONDS + MARGIN_SECONDS
+    print(f"noticed after {answers[0][1]:.1f} s, and then {answers[1][1]:.1f} s")  # noqa: T201
+    assert [status for status, _ in answers] == [503, 503]
+    assert max(seconds for _, seconds in answers) <= promised + MARGIN_SECONDS
     assert "the bank's book is ours: 2 looked at, ok" in said
+
+
+def timed_payment(house: OneHost) -> tuple[int, float]:
+    began = time.monotonic()
+    status = house.pay().status_code
+    return status, time.monotonic() - began
