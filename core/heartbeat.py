@@ -18,9 +18,11 @@ import structlog
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connections
+from django.utils.timezone import now
 from psycopg import Connection, Error, connect
 
 from core import ids, installation, keyring, marks
+from core.metrics import Gauge
 
 ProcessKind = Literal["web", "worker", "sender", "beat", "rotation"]
 # A rotation seals, too: one that still uses an older key may not be overtaken by a change.
@@ -38,6 +40,8 @@ KEPT_DAYS = 7
 PATIENCE_SECONDS = 5.0
 # Of beat alone: the time of so many beats makes the next mark of the installation.
 BEATS_OF_A_MARK = 4
+# So far a host's clock may be from the database's: receivers of webhooks refuse old signatures.
+APART_SECONDS = 5.0
 # A connection whose other end is gone without a word ends then, so that the next beat has another.
 SILENCE_MS = 10_000
 
@@ -48,7 +52,7 @@ INSERT INTO core_process
 VALUES (%(id)s, %(kind)s, %(host)s, %(release)s, %(key_ids)s, %(primary)s, %(of_purposes)s,
     %(retired)s, coalesce(%(started_at)s::timestamptz, statement_timestamp()),
     statement_timestamp())
-ON CONFLICT (id) DO UPDATE SET seen_at = EXCLUDED.seen_at RETURNING started_at
+ON CONFLICT (id) DO UPDATE SET seen_at = EXCLUDED.seen_at RETURNING started_at, seen_at
 """
 # Living processes that cannot open what this one seals, or seal what it cannot open; and the same
 # of hashes. And those by whose ring a key is retired that this one makes hashes with.
@@ -66,6 +70,8 @@ FORGET = (
     "DELETE FROM core_process WHERE seen_at < statement_timestamp() - make_interval(days => %s)"
 )
 END = "DELETE FROM core_process WHERE id = %s"
+
+WRONG_CLOCKS = Gauge("pay_clocks_wrong", "Processes whose clock is not the database's.")
 
 log = structlog.get_logger(__name__)
 
@@ -116,6 +122,8 @@ class Heartbeat:
         self._thread: Thread | None = None
         self._is_silent = False
         self._strangers: list[Stranger] = []
+        self._ahead_seconds = 0.0  # The database's clock, at least so far.
+        self._is_clock_wrong = False
         self._beats = 0
         atexit.register(self.end)
 
@@ -176,6 +184,7 @@ class Heartbeat:
         while not self._over.is_set():
             try:
                 self._tell_of(self.beat())
+                self._look_at_clock()
             except ImproperlyConfigured as problem:
                 _note_lost_mark(problem)
             is_soon = self._is_silent or installation.waits_for_beat()
@@ -188,7 +197,10 @@ class Heartbeat:
 
     def _write(self, raw: Connection, row: dict[str, Any]) -> None:
         is_first = not self.is_known
-        [self._started_at] = raw.execute(BEAT, row).fetchone() or [None]
+        before = now()
+        self._started_at, seen_at = raw.execute(BEAT, row).fetchone() or (None, before)
+        late = (seen_at - now()).total_seconds()
+        self._ahead_seconds = max(late, 0.0) or min((seen_at - before).total_seconds(), 0.0)
         if is_first:
             raw.execute(END, [self._parent and self._parent.id])
             raw.execute(FORGET, [KEPT_DAYS])
@@ -208,6 +220,13 @@ class Heartbeat:
         elif at == 0 or self.kind == "beat":
             marks.compare(raw)
         installation.hear(raw)
+
+    def _look_at_clock(self) -> None:
+        is_wrong = abs(self._ahead_seconds) > APART_SECONDS
+        if is_wrong and not self._is_clock_wrong:
+            log.error("clocks_differ", database_ahead_seconds=round(self._ahead_seconds))
+        self._is_clock_wrong = is_wrong
+        WRONG_CLOCKS.set(is_wrong)
 
     def _note_silence(self, problem: Error) -> None:
         if not self._is_silent:

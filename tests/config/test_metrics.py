@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,7 +20,7 @@ from audit.gauges import Gauges
 from config import request_counts
 from config.beat import EVERY
 from config.celery import note_failed_round
-from core import context, metrics
+from core import context, heartbeat, metrics
 from core.circuit import Circuit
 from core.metrics import Counter, Label
 from core.postgresql import base as engine
@@ -33,7 +34,7 @@ from tests.stage.all_taken import all_slots_taken
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.deliveries import delivery, real_now
-from tests.stage.draining import endpoint_at, run_until, tell
+from tests.stage.draining import endpoint_at, run_until, tell, until
 from tests.stage.factories import DECLINED_CARD, GOOD_CARD
 from tests.stage.receivers import receiver
 from tests.stage.scrapes import counting, revealing, value
@@ -137,6 +138,14 @@ def lose_the_network(world: World) -> None:
     outages.judge()
 
 
+def have_another_time(world: World) -> None:
+    world.patched.setattr(heartbeat, "now", lambda: real_now() + timedelta(hours=1))
+    heartbeat.write_down("sender")
+    heartbeat.begin()
+    until(lambda: value(scrapes.own(), "pay_clocks_wrong") == 1)
+    heartbeat.end()
+
+
 def do_a_round(world: World) -> None:
     settle_due.apply()
     note_failed_round(sender=settle_due)
@@ -170,6 +179,7 @@ MOVES: list[tuple[Act, str, dict[str, str]]] = [
     (deliver, "pay_webhook_lag_seconds_count", {}),
     (lose_the_network, "pay_webhook_pauses_total", {}),
     (lose_the_network, "pay_webhooks_paused", {}),
+    (have_another_time, "pay_clocks_wrong", {}),
     (
         do_a_round,
         "pay_task_rounds_total",

@@ -1,5 +1,6 @@
 """A process writes down that it lives, and which key ring it holds."""
 
+import itertools
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -112,6 +113,35 @@ def test_a_database_that_is_away_costs_beats_and_is_told_of_once(
 
     await_that(Process.objects.exists)
     assert [line["event"] for line in logs] == ["heartbeat_missed"]
+
+
+@pytest.mark.parametrize("hours", [1, -1])
+def test_a_clock_that_is_not_the_databases_is_told_of_once(
+    hours: int, hasty: None, opened: list[Connection | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with capture_logs() as logs, monkeypatch.context() as moved:
+        moved.setattr(heartbeat, "now", lambda: timezone.now() + timedelta(hours=hours))
+        heartbeat.write_down("sender")
+        heartbeat.begin()
+        await_that(lambda: len(opened) > 3)
+
+    [line] = logs
+    assert (line["event"], line["log_level"]) == ("clocks_differ", "error")
+    assert line["database_ahead_seconds"] == pytest.approx(-hours * 3600, abs=PATIENCE_SECONDS)
+
+
+def test_a_statement_that_takes_long_makes_no_clock_wrong(
+    hasty: None, opened: list[Connection | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Asked an hour before the database's moment and answered an hour after it."""
+    hours = itertools.cycle([-1, 1])
+    with capture_logs() as logs, monkeypatch.context() as moved:
+        moved.setattr(heartbeat, "now", lambda: timezone.now() + timedelta(hours=next(hours)))
+        heartbeat.write_down("sender")
+        heartbeat.begin()
+        await_that(lambda: len(opened) > 3)
+
+    assert logs == []
 
 
 def test_a_beat_keeps_no_connection(hasty: None, opened: list[Connection | None]) -> None:
