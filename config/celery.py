@@ -6,7 +6,7 @@ import signal
 from typing import Any
 
 import structlog
-from celery import Celery, Task
+from celery import Celery, Task, bootsteps
 from celery.signals import (
     beat_init,
     setup_logging,
@@ -14,6 +14,7 @@ from celery.signals import (
     task_prerun,
     task_success,
     worker_init,
+    worker_process_init,
     worker_process_shutdown,
     worker_ready,
 )
@@ -21,7 +22,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from acquirers import require_adapters
 from config import broker
-from core import heartbeat, installation, rounds, traces
+from core import heartbeat, installation, reloads, rounds, traces
 from core.heartbeat import ProcessKind
 from core.keyring import KeyRingError
 from core.memory import keep_what_is_loaded
@@ -53,12 +54,20 @@ class HeldWithCopy(Task):  # type: ignore[misc]  # Celery has no types.
         return super().__call__(*args, **kwargs)
 
 
+class NoReload(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery has no types.
+    """A step of a worker's start, after the one by which Celery lets SIGHUP start it again."""
+
+    def start(self, _worker: Any) -> None:
+        reloads.refuse_from_now_on()
+
+
 log = structlog.get_logger(__name__)
 
 broker.use_for_redis()
 app = Celery("config", task_cls=HeldWithCopy)
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+app.steps["worker"].add(NoReload)
 
 
 @setup_logging.connect
@@ -77,6 +86,7 @@ def begin_worker(sender: Any, **_options: object) -> None:
 def begin_beat(**_options: object) -> None:
     """Begin beat, which SIGQUIT ends as SIGTERM does: Celery leaves SIGQUIT to the kernel."""
     signal.signal(signal.SIGQUIT, signal.getsignal(signal.SIGTERM))
+    reloads.refuse_from_now_on()
     atexit.register(log.info, "beat_stopped")  # After the end of its heartbeat.
     _begin("beat")
     # One process alone asks the database for figures of the whole installation.
@@ -86,6 +96,15 @@ def begin_beat(**_options: object) -> None:
 @worker_ready.connect
 def show_metrics(**_options: object) -> None:
     metrics_address.serve()
+
+
+@worker_process_init.connect
+def keep_child(**_options: object) -> None:
+    """Let SIGHUP end no child of a worker, for it may come to a whole group of processes.
+
+    Nothing else is possible: the children's library ends them at each signal that is not ignored.
+    """
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
 
 @worker_process_shutdown.connect

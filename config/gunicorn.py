@@ -25,7 +25,7 @@ from gunicorn.workers.base import Worker
 from config import strict_http
 from config.logs import logging_config
 from config.queue_worker import Connection, QueueWorker
-from core import context, heartbeat, traces
+from core import context, heartbeat, reloads, traces
 from core.errors import DomainError, HeaderRepeated, InternalError, ParameterInvalid
 from core.metrics import address as metrics_address
 from core.rest.envelope import error_body
@@ -121,18 +121,10 @@ def _http_answer(refusal: DomainError, request_id: str) -> bytes:
 def on_starting(server: Arbiter) -> None:
     """Check what the command line has made of the configuration; gunicorn calls this by name."""
     strict_http.require_trust_in_no_peer(server.cfg)
-    server.handle_hup = refuse_to_reload
+    # The application was loaded before the fork: new workers would have the old code and settings.
+    server.handle_hup = reloads.refuse
     metrics_address.begin("web")
     traces.begin("web")
-
-
-def refuse_to_reload() -> None:
-    """Take SIGHUP, by which gunicorn would start new workers, and do nothing but say so.
-
-    The application was loaded before the fork: new workers would have the old code and settings,
-    and a key ring that others have changed since.
-    """
-    log.warning("reload_refused", advice="Nothing was reloaded. Restart the process instead.")
 
 
 def post_worker_init(_worker: Worker) -> None:

@@ -3,7 +3,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from core import heartbeat, traces
+from core import heartbeat, reloads, traces
 from core.keyring import KeyRingError
 from core.metrics import address
 from core.postgresql.waits import require_bounded_waits
@@ -36,6 +36,7 @@ class Command(BaseCommand):
         drain = Drain(upkeep.chores())
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT):
             signal.signal(number, lambda *_signal: drain.stop())
+        reloads.refuse_from_now_on()
         try:
             drain.run(seconds=None)
         finally:
