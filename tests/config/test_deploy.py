@@ -241,6 +241,24 @@ def test_caddy_takes_its_file(tmp_path: Path) -> None:
     assert _ran(program, "validate", "--adapter", "caddyfile", "--config", str(planted)).returncode
 
 
+@pytest.mark.slow
+def test_docker_compose_takes_its_file(tmp_path: Path) -> None:
+    if not (program := shutil.which("docker-compose")):
+        pytest.skip("docker-compose is not installed")
+    # Debian 12's knows the specification of before it had a project's name.
+    text = (DEPLOY / "compose.yaml").read_text().replace("\nname: pay\n", "\n")
+    (tmp_path / "environment").touch()
+    for name, content in {"own": text, "planted": text.replace("cap_drop", "cap_drp")}.items():
+        (tmp_path / name).write_text(content)
+
+    command = ("env", "PAY_HOST=pay.example", program, "--file")
+    own, planted = (
+        _ran(*command, str(tmp_path / name), "config", "--quiet") for name in ("own", "planted")
+    )
+    assert own.returncode == 0, own.stderr
+    assert "'cap_drp'" in planted.stderr
+
+
 def _ran(*command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
 
