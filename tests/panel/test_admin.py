@@ -1,5 +1,6 @@
 """The operators' admin: everything opens, money and merchants are read-only."""
 
+import re
 from typing import Any
 
 import pytest
@@ -108,6 +109,39 @@ def test_a_persons_row_shows_no_password(operator: Client) -> None:
     assert root.email in page
     assert root.password not in page
     assert "field-password" not in page
+
+
+def test_no_list_is_asked_about_a_column_that_it_does_not_show(operator: Client) -> None:
+    asked = [f"{address(User, 'changelist')}?password__lt=argon2"]
+    asked += [
+        f"{address(model, 'changelist')}?{column}__{lookup}"
+        for model in OURS
+        for column in hidden_columns(model)
+        for lookup in ("gte=x", "isnull=0")
+    ]
+
+    operator.raise_request_exception = False
+
+    statuses = {query: operator.get(query).status_code for query in asked}
+
+    assert {query: status for query, status in statuses.items() if status != 400} == {}
+    assert len({query.split("?")[0] for query in asked}) > 8, asked
+
+
+def hidden_columns(model: Any) -> set[str]:
+    """Return the columns that a row's page does not show, nor its list, nor a filter of it."""
+    page = admin.site._registry[model]
+    columns = [field for field in model._meta.concrete_fields if not field.primary_key]
+    editable = {field.name for field in columns if field.editable} - {*(page.exclude or ())}
+    filters = {item[0] if isinstance(item, tuple) else item for item in page.list_filter}
+    shown = {*(page.fields or editable), *page.list_display, *filters, page.date_hierarchy}
+    return {field.name for field in columns} - shown
+
+
+def test_no_search_looks_into_a_column_that_is_not_shown() -> None:
+    for model in OURS:
+        sought = {re.split("^=|__", name)[0] for name in admin.site._registry[model].search_fields}
+        assert sought.isdisjoint(hidden_columns(model)), model
 
 
 def test_the_database_refuses_a_users_capitals() -> None:
