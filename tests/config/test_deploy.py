@@ -275,6 +275,7 @@ def ask_with_secrets(proxy: Proxy) -> None:
         f"/v1/payment_intents/{GOOD_CARD}", f"/v1/payment_intents/{DASHED}",
         f"/v1/payment_intents?q={GOOD_CARD}", f"/nothing/{GOOD_CARD}/x",
         "/pay/cs_one.secret-of-it", "/3ds/att_one.secret-of-it/return",
+        "/account/invitation/secret-of-it", "/account/password/reset/MQ-secret-of-it",
     ]  # fmt: skip
     for path in paths:
         proxy.ask("GET", path)
@@ -350,7 +351,7 @@ class TestNginx:
         ask_with_secrets(nginx)
 
         until(lambda: "GET /v1/balance 401" in nginx.logs)  # Written once the answer has left.
-        assert nginx.logs.count("[hidden]") >= 5
+        assert nginx.logs.count("[hidden]") >= 7
         assert has_no_secret(nginx.logs)
 
     def test_others_than_operators_do_not_reach_the_admin(self, nginx: Nginx) -> None:
@@ -386,7 +387,7 @@ def test_nginx_logs_no_secret_while_the_web_process_is_away(
     finally:
         nginx.stop()
 
-    assert nginx.logs.count("[hidden]") >= 5
+    assert nginx.logs.count("[hidden]") >= 7
     assert has_no_secret(nginx.logs)
 
 
@@ -395,7 +396,7 @@ def test_caddy_logs_no_secret_while_the_web_process_is_away(away: str, tmp_path:
     caddy = Caddy(tmp_path, away)
     try:
         ask_with_secrets(caddy)
-        until(lambda: caddy.logs.count('"status":502') == 7)
+        until(lambda: caddy.logs.count('"status":502') == 9)
     finally:
         caddy.stop()
 
