@@ -12,6 +12,7 @@ from config.error_pages import API_PATH
 from core import arrival, installation, limits
 from core.errors import DomainError, Explained, HeaderRepeated, UrlNotFound
 from core.http import (
+    HEALTH_PATHS,
     came_in_the_clear,
     client_address,
     has_slash_in_a_part,
@@ -23,8 +24,6 @@ from core.http import (
 from core.rest.query import refuse_unsafe_url
 from payments.payer.payer_links import PATH as PAYERS_PATH
 
-# Load balancers ask for them by address.
-HEALTH_PATHS = ("/livez", "/readyz", "/healthz")
 # Not at the panel's host, where it has one of its own.
 API_HOSTS_PATHS = re.compile(rf"^(/v1|{PAYERS_PATH})(/|$)")
 

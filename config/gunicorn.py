@@ -22,7 +22,7 @@ from gunicorn.http.errors import (
 from gunicorn.http.message import Request
 from gunicorn.workers.base import Worker
 
-from config import strict_http
+from config import request_counts, strict_http
 from config.logs import logging_config
 from config.queue_worker import Connection, QueueWorker
 from core import context, heartbeat, reloads, traces
@@ -98,6 +98,7 @@ class EnvelopeWorker(QueueWorker):
             log.warning("request_refused", problem=problem, status=refusal.http_status)
             if is_ours:
                 log.error("request_crashed", exc_info=exc)
+            request_counts.note_unread(refusal)
             with suppress(OSError):
                 util.write_nonblock(client, _http_answer(refusal, work.request_id))
 

@@ -19,7 +19,7 @@ from config.error_pages import API_PATH
 from config.pages import SCHEMA_PATH
 from core import arrival, connections, context, traces
 from core.errors import DomainError, MethodNotAllowed, Overloaded, ParameterInvalid
-from core.http import client_address, path_for_reading
+from core.http import HEALTH_PATHS, client_address, path_for_reading
 from payments.checkout import links
 from payments.payer import payer_links
 
@@ -96,7 +96,7 @@ class RequestFrame:
         database away from those that are still waiting.
         """
         path = request.path_info
-        is_health = path in front_door.HEALTH_PATHS
+        is_health = path in HEALTH_PATHS
         if is_health or payer_links.is_return(path) or links.is_press(request.method, path):
             return None
         try:
@@ -107,7 +107,7 @@ class RequestFrame:
 
     def _refused(self, request: HttpRequest) -> HttpResponse | None:
         try:
-            if request.path_info not in front_door.HEALTH_PATHS:
+            if request.path_info not in HEALTH_PATHS:
                 arrival.require_client()
             front_door.require(request)
             front_door.refuse_on_held_copy(request)

@@ -2,10 +2,11 @@
 
 from django.http import HttpRequest, HttpResponse
 
-from config import front_door
 from core import arrival, traces
 from core.context import Work
-from core.metrics import Counter, Histogram, Label, OwnNames, is_on
+from core.errors import DomainError
+from core.http import HEALTH_PATHS
+from core.metrics import OTHER, Counter, Histogram, Label, OwnNames, is_on
 
 METHODS = Label("GET", "HEAD", "POST", "DELETE", "PUT", "PATCH", "OPTIONS")
 # Of few routes: each is some 3 KB of a process's file, and whoever calls may walk over all.
@@ -38,8 +39,13 @@ def note(request: HttpRequest, response: HttpResponse, work: Work, seconds: floa
     SECONDS.note(seconds, route, method)
     WAITED.note(arrival.waited_seconds())
     # A load balancer's looks would be most of all traces.
-    if request.path_info not in front_door.HEALTH_PATHS:
+    if request.path_info not in HEALTH_PATHS:
         _trace(ROUTES.shown(route), METHODS.shown(method), response.status_code, work)
+
+
+def note_unread(refusal: DomainError) -> None:
+    """Count a request that the server answered itself: it could not read one, or failed."""
+    ANSWERED.count(NO_ROUTE, OTHER, str(refusal.http_status), refusal.code)
 
 
 def _trace(route: str, method: str, status: int, work: Work) -> None:

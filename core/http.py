@@ -14,6 +14,8 @@ from django.http.request import split_domain_port
 
 from core.errors import ParameterInvalid
 
+# Load balancers ask for them by address.
+HEALTH_PATHS = ("/livez", "/readyz", "/healthz")
 DRAIN_MAX_BYTES = 4 * 1024 * 1024
 DRAIN_STEP_BYTES = 64 * 1024
 HOST_BEFORE_PATH, END_OF_PATH = re.compile(r"^[^/?#]*://[^/?#]*"), re.compile(r"[?#]")

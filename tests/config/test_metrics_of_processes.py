@@ -58,3 +58,20 @@ def test_two_workers_are_added_up_and_none_is_lost_when_one_is_killed(
 
     web.stop()
     assert list(tmp_path.glob("pay-metrics-*")) == []
+
+
+LONG = b"x" * 9000
+UNREAD = {
+    b"no http\r\n\r\n": ("400", "parameter_invalid"),
+    b"GET /" + LONG + b" HTTP/1.1\r\n\r\n": ("414", "parameter_invalid"),
+    b"GET / HTTP/1.1\r\nHost: a\r\nLong: " + LONG + b"\r\n\r\n": ("431", "parameter_invalid"),
+}
+
+
+def test_requests_that_the_server_itself_refuses_are_counted(web: WebProcess, port: int) -> None:
+    for sent, (status, code) in UNREAD.items():
+        assert web.send(sent).status == int(status)
+
+        labels = {"route": "none", "method": "other", "status": status, "code": code}
+        assert value(scrape(port), "pay_requests_total", **labels) == 1
+    assert value(scrape(port), "pay_requests_total") == len(UNREAD)
