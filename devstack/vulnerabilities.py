@@ -1,4 +1,4 @@
-"""`./dev vulnerabilities`: known vulnerabilities of the packages that production installs.
+"""`./dev vulnerabilities`: known vulnerabilities of all packages that production may install.
 
 Asks the public database OSV by pip-audit. Exit 1 if one is known. A database that cannot be reached
 is reported and fails nothing, because a machine may have no way to it.
@@ -7,14 +7,15 @@ is reported and fails nothing, because a machine may have no way to it.
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from devstack.console import say
 from devstack.state import ROOT
 
-LOCK = ROOT / "requirements.txt"
+# The last three are installed in the place of the first, where an operator wants what they add.
+LOCKS = [ROOT / f"requirements{extra}.txt" for extra in ("", "-otel", "-sentry", "-token")]
 
 
 class Found(NamedTuple):
@@ -30,13 +31,14 @@ class CouldNotAsk(Exception):
     """The database did not answer."""
 
 
-def of(lock: Path, *options: str) -> tuple[int, list[Found]]:
-    """Return how many packages were asked about, and what is known of them.
+def of(locks: Iterable[Path], *options: str) -> tuple[int, list[Found]]:
+    """Return how many packages were asked about, each once, and what is known of them.
 
     :param options: more for pip-audit, such as another database's address.
     :raises CouldNotAsk: the database did not answer.
     """
-    command = [sys.executable, "-m", "pip_audit", "-r", str(lock), "--require-hashes"]
+    command = [sys.executable, "-m", "pip_audit", "--require-hashes"]
+    command += [part for lock in locks for part in ("-r", str(lock))]
     command += ["--disable-pip", "--progress-spinner", "off", "-f", "json", "-s", "osv", *options]
     done = subprocess.run(command, capture_output=True, text=True)
     try:
@@ -56,7 +58,7 @@ def _found(packages: list[dict[str, Any]]) -> Iterator[Found]:
 
 def main(options: list[str]) -> int:
     try:
-        asked, found = of(LOCK, *options)
+        asked, found = of(LOCKS, *options)
     except CouldNotAsk as problem:
         say("vulnerabilities", f"could not ask: {problem}")
         return 0

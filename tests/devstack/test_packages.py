@@ -16,6 +16,7 @@ from tests.stage.own_ports import refusing_port
 
 pytestmark = pytest.mark.slow
 
+FOR_DEVELOPMENT = {"requirements-up.txt", "requirements-dev.txt"}
 PINNED = re.compile(r"^([a-z0-9._-]+)(?:\[.+\])?==([^ ;]+)", re.MULTILINE)
 LOCK = (
     "idna==3.20 \\\n    --hash=sha256:"
@@ -81,21 +82,33 @@ def test_the_bill_has_each_package_of_the_lock_with_its_hashes(tmp_path: Path) -
 
 
 def test_a_known_vulnerability_is_found(
-    database: str, lock: Path, monkeypatch: pytest.MonkeyPatch
+    database: str, lock: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Database, "vulnerable", "idna")
+    monkeypatch.setattr(Database, "vulnerable", "zipp")
 
-    asked, found = vulnerabilities.of(lock, "--osv-url", database)
+    more = tmp_path / "requirements-more.txt"
+    more.write_text(f"{LOCK}\nzipp==4.0 \\\n    --hash=sha256:{'c' * 64}\n")
 
-    assert asked == 2
-    assert found == [vulnerabilities.Found("idna", "3.20", "PYSEC-0000-1", "99.0")]
-    assert set(Database.asked) == {"idna", "babel"}
+    asked, found = vulnerabilities.of([lock, more], "--osv-url", database)
+
+    assert asked == 3
+    assert found == [vulnerabilities.Found("zipp", "4.0", "PYSEC-0000-1", "99.0")]
+    assert sorted(Database.asked) == ["babel", "idna", "zipp"]
+
+
+def test_every_lock_that_pages_tell_to_install_is_asked_about() -> None:
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "deploy").rglob("*")]
+    texts = "".join(page.read_text() for page in pages if page.is_file())
+    named = set(re.findall(r"requirements(?:-\w+)?\.txt", texts)) - FOR_DEVELOPMENT
+
+    assert {lock.name for lock in vulnerabilities.LOCKS} == named
+    assert len(named) >= 4
 
 
 def test_a_database_that_cannot_be_reached_is_said_and_fails_nothing(
     lock: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(vulnerabilities, "LOCK", lock)
+    monkeypatch.setattr(vulnerabilities, "LOCKS", [lock])
     with refusing_port() as port:
         code = vulnerabilities.main(["--osv-url", f"http://127.0.0.1:{port}/"])
 
