@@ -3,7 +3,7 @@
 One source for `manage.py status`, which knows the limits, and for the metrics (`audit.gauges`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ from django.utils import timezone
 from acquirers.conversation import kinds
 from audit.daily.models import DailyRun
 from core import clock, rounds
+from core.models import Process
 from payouts.models import Payout
 from payouts.states import PayoutStatus
 from vault import peers
@@ -32,6 +33,11 @@ def processes() -> dict[str, Living]:
     """Return the living processes by kind."""
     living = peers.living().values("kind").annotate(count=Count("id"), since=Min("started_at"))
     return {row["kind"]: Living(row["count"], row["since"], _releases(row)) for row in living}
+
+
+def each_process() -> Iterable[Process]:
+    """Return the living processes, of each kind the oldest first."""
+    return peers.living().order_by("kind", "started_at", "id")
 
 
 def _releases(row: Mapping[str, Any]) -> list[str]:

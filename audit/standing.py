@@ -46,6 +46,23 @@ def lines() -> Iterator[Line]:
     yield _backup()
 
 
+def details() -> Iterator[Line]:
+    """Yield each living process, and the last round of each task of beat; none of them is wrong.
+
+    What is wrong with one is in `lines`.
+    """
+    now = timezone.now()
+    for process in figures.each_process():
+        text = f"release {process.release} on {process.host} for {_age(now - process.started_at)}"
+        yield Line(process.kind, text)
+    try:
+        ago = figures.task_seconds()
+    except redis.Away:
+        return
+    for task, seconds in sorted(figures.every_seconds().items()):
+        yield Line(task, f"{_last_round(ago.get(task))}, one is due each {_ago(seconds)}")
+
+
 def _installation() -> Line:
     reason = installation.reason_held()
     if reason is None and settings.SYNCHRONOUS_STANDBYS and not installation.waits_for_standbys():
@@ -88,8 +105,11 @@ def _rounds() -> Iterator[Line]:
     if not late:
         yield Line("rounds", f"{len(every)} tasks, each in its time")
     for task, seconds in late.items():
-        text = "no round is known" if seconds is None else f"the last round was {_ago(seconds)} ago"
-        yield Line(task, text, is_wrong=True)
+        yield Line(task, _last_round(seconds), is_wrong=True)
+
+
+def _last_round(seconds: float | None) -> str:
+    return "no round is known" if seconds is None else f"the last round was {_ago(seconds)} ago"
 
 
 def _seconds_of_beat() -> float:

@@ -66,6 +66,25 @@ def test_a_healthy_installation_has_nothing_wrong(healthy: None) -> None:
     assert said.getvalue().count("\nok ") == len(parts) - 1
 
 
+def test_all_shows_each_process_and_the_last_round_of_each_task(healthy: None) -> None:
+    process("web", "0.2.0")
+    process("web", "0.1.0", ago=90)  # It has died.
+    redis.client().hset(rounds.KEY, "ledger.tasks.settle_due", f"{time.time() - 200:.0f}")
+    redis.client().hdel(rounds.KEY, "webhooks.tasks.drain")
+    said = StringIO()
+
+    with pytest.raises(SystemExit):
+        call_command("status", "--all", stdout=said)
+
+    details = [line.strip() for line in said.getvalue().splitlines() if line.startswith(" ")]
+    assert len(details) == 5 + len(TASKS)
+    assert details.count("web: release 0.1.0 on one for 3 h") == 1
+    assert "web: release 0.2.0 on one for 3 h" in details
+    settled = "ledger.tasks.settle_due: the last round was 3 min ago, one is due each 2 s"
+    assert settled in details
+    assert "webhooks.tasks.drain: no round is known, one is due each 1 s" in details
+
+
 @pytest.mark.parametrize(("minutes", "wrong"), [(1, []), (16, ["audit"])])
 def test_a_new_installation_waits_for_its_first_rounds_and_audit(
     healthy: None, minutes: int, wrong: list[str]
