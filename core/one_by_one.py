@@ -10,16 +10,16 @@ log = structlog.get_logger(__name__)
 
 
 @contextmanager
-def alone(failed: str, *, merchant: str) -> Iterator[None]:
+def alone(failed: str, **about: str | int) -> Iterator[None]:
     """Log an error of the block, and go on with the others; the next look comes back to this one.
 
     :param failed: the name of such an error in the log.
-    :param merchant: the id of the merchant whom the block is about.
+    :param about: the id of the merchant, or the number of the row, that the block is about.
     """
     try:
         yield
     except DatabaseError:
         # Locked for longer than is waited for, or the database is away.
-        log.warning(failed, merchant=merchant, exc_info=True)
+        log.warning(failed, **about, exc_info=True)
     except Exception:  # A bug of ours.
-        log.exception(failed, merchant=merchant)
+        log.exception(failed, **about)
