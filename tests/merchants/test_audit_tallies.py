@@ -89,14 +89,14 @@ def test_an_open_minute_is_not_written_yet(operator: User) -> None:
 
 
 FORGERIES = {
-    "of a change": {"action": "key.revoked"},
-    "by no actor": {"actor": "stranger"},
+    "audit_tallies_not_ours": {"action": "key.revoked"},
+    "audit_tally_not_written": {"actor": "stranger"},
 }
 
 
-@pytest.mark.parametrize("forgery", FORGERIES.values(), ids=FORGERIES)
+@pytest.mark.parametrize(("warning", "forgery"), FORGERIES.items())
 def test_a_row_that_is_no_count_of_ours_is_not_signed_and_stops_no_other(
-    operator: User, forgery: dict[str, str], caplog: pytest.LogCaptureFixture
+    operator: User, warning: str, forgery: dict[str, str], caplog: pytest.LogCaptureFixture
 ) -> None:
     counted = {"action": "sign_in.refused", "actor": "system", "subject": "x"}
     AuditTally.objects.create(minute=timezone.now(), **{**counted, **forgery})
@@ -106,8 +106,7 @@ def test_a_row_that_is_no_count_of_ours_is_not_signed_and_stops_no_other(
     tasks.write_audit_tallies()
 
     assert [row.chain for row in AuditEntry.objects.all()] == [f"user:{operator.pk}"]
-    warned = [record for record in caplog.records if record.name == "merchants.audit_tallies"]
-    assert len(warned) == 1
+    assert caplog.text.count(f"'{warning}'") == 1
 
 
 def test_reading_the_log_at_the_desk_is_a_row_of_the_operator(acme: ApiClient) -> None:
