@@ -64,6 +64,17 @@ def open_people() -> QuerySet[User]:
     return User.objects.filter(is_active=True, locked_unused_at=None)
 
 
+def has_owner_in_use(merchant: Merchant) -> bool:
+    """Return whether an owner can sign in, and has been here within the last 90 days.
+
+    That they can is not enough: the last owner is never locked, also one who died.
+    """
+    since = timezone.now() - UNUSED
+    is_owner = Q(memberships__merchant=merchant, memberships__role=Member.Role.OWNER)
+    was_here = Q(last_login__gte=since) | Q(sessions__seen_at__gte=since)
+    return open_people().filter(is_owner, was_here).exists()
+
+
 def _unused_since(moment: datetime) -> Iterator[User]:
     """Yield all open accounts without a sign-in or a look since a moment."""
     used = Greatest(Coalesce("last_login", "date_joined"), "date_joined", Max("sessions__seen_at"))

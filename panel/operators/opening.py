@@ -8,7 +8,7 @@ from django.db import transaction
 from api import request_logs
 from core import context
 from ledger import sandbox_terms
-from merchants import accounts, team
+from merchants import accounts, team, unused_accounts
 from merchants.accounts import Application
 from merchants.models import Merchant
 from panel import house_mails as mails
@@ -36,6 +36,16 @@ def _opened(application: Application) -> Merchant:
     sandbox_plans.give(merchant)
     context.note_change(merchant.id, merchant.id)
     return merchant
+
+
+def replace_lost_owner(merchant: Merchant, email: str, *, reason: str) -> str:
+    """Make a person an owner of a team that has lost its own, as `appoint_owner` does.
+
+    :raises merchants.team.TeamRefused: also if an owner is there who can name others.
+    """
+    if unused_accounts.has_owner_in_use(merchant):
+        raise team.TeamRefused("An owner was here within 90 days: let them make this person one.")
+    return appoint_owner(merchant, email, reason=reason)
 
 
 def appoint_owner(merchant: Merchant, email: str, *, reason: str) -> str:

@@ -101,7 +101,7 @@ def make_owner(request: HttpRequest, merchant_id: str) -> HttpResponse:
     if form.is_valid():
         typed = form.cleaned_data
         try:
-            said = opening.appoint_owner(merchant, typed["email"], reason=typed["why"])
+            said = opening.replace_lost_owner(merchant, typed["email"], reason=typed["why"])
         except TeamRefused as refusal:
             form.add_error("email", refusal.text)
         else:
@@ -112,9 +112,9 @@ def make_owner(request: HttpRequest, merchant_id: str) -> HttpResponse:
 
 
 LEAD_OF_OWNER = (
-    "For a team whose last owner is lost. Make sure by another way that this person speaks for the"
-    " merchant: an owner may do everything there. Without an account they get one, and choose its"
-    ' password by "Forgot your password?".'
+    "For a team whose last owner is lost: it is refused if an owner was here within 90 days. Make"
+    " sure by another way that this person speaks for the merchant: an owner may do everything"
+    ' there. Without an account they get one, and choose its password by "Forgot your password?".'
 )
 
 

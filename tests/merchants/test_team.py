@@ -81,6 +81,7 @@ def test_an_operator_makes_an_owner_where_the_last_one_is_lost(
     invitations.invite(owner, email="eve@acme.example", role="finance")
     if role:
         join(person("eve@acme.example"), acme.merchant, role)
+    User.objects.filter(pk=owner.user_id).update(is_active=False)
 
     made = [
         teams.appoint_owner(acme.merchant, address, reason="The owner died.")

@@ -1,10 +1,13 @@
 """People at the desk: let in again, signed out, a key revoked; mails tell of it."""
 
+from datetime import timedelta
+
 import pytest
 from django.core import mail
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from merchants import keys, second_factors, sign_in
 from merchants.models import AuditEntry, User
@@ -102,6 +105,32 @@ def test_a_new_owner_chooses_a_password_by_mail_and_gets_in(desk: Desk, acme: Ap
     assert refused.status_code == 400
     assert b"Make an owner" in desk.get("desk_merchant_access", acme.merchant.id).content
     assert browser.get(f"/panel/{acme.merchant.id}/team").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("days", "is_active", "status"), [(89, True, 400), (91, True, 303), (89, False, 303)]
+)
+def test_the_desk_makes_no_owner_where_another_is_there(
+    desk: Desk, acme: ApiClient, owner: User, days: int, is_active: bool, status: int
+) -> None:
+    was_here = timezone.now() - timedelta(days=days)
+    User.objects.filter(pk=owner.pk).update(last_login=was_here, is_active=is_active)
+    form = {"email": "mine@pay.example", "why": "The owner died."}
+
+    answer = desk.send("desk_merchant_owner", acme.merchant.id, form=form)
+
+    assert answer.status_code == status
+    assert acme.merchant.members.count() == (1 if status == 400 else 2)
+    assert (b"An owner was here" in answer.content) == (status == 400)
+
+
+def test_an_owner_who_looks_every_day_is_there(desk: Desk, acme: ApiClient, owner: User) -> None:
+    browser = Client()
+    browser.force_login(owner)
+    User.objects.filter(pk=owner.pk).update(last_login=None)
+
+    form = {"email": "mine@pay.example", "why": "The owner died."}
+    assert desk.send("desk_merchant_owner", acme.merchant.id, form=form).status_code == 400
 
 
 def test_a_key_is_revoked_and_never_shown(desk: Desk, acme: ApiClient, owner: User) -> None:
