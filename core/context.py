@@ -62,6 +62,7 @@ class Work:
     is_irrevocable: bool = False
     has_asked_others: bool = False  # Their answer has to be written down, however late.
     idempotency_claim: Any = None  # Of api.idempotency, for as long as this work lasts.
+    payer_browser: str | None = None  # Of a press on a payment page (`payments.payer.browsers`).
     refusal: str | None = None  # The code of the error that it is answered by.
     body: Any = field(default=None, repr=False)  # As parsed, its card lifted out.
     last_change: tuple[str, str] | None = None  # Merchant and object that changed last.

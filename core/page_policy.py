@@ -3,12 +3,18 @@
 See docs/contribute/web-pages.md.
 """
 
+import hashlib
+from base64 import b64encode
+from pathlib import Path
+
 from csp.constants import HEADER
 from csp.utils import build_policy
 from django.conf import settings
+from django.contrib.staticfiles import finders
 from django.http import HttpResponse
 
 from core import urls
+from core.once import once
 
 # A browser keeps only pages with status 200 as they were, card and all, for its Back button.
 STATUS_OF_A_CARD_FORM = 203
@@ -36,6 +42,17 @@ def allow_form_to_end_anywhere(response: HttpResponse) -> None:
     # A policy that names http allows https as well.
     anywhere = "https:" if settings.LIVEMODE else "http:"
     response[HEADER] = build_policy(update={"form-action": [anywhere]})
+
+
+@once
+def integrity_of(script: str) -> str:
+    """Return the digest by which browsers know a script of ours: a changed one does not run.
+
+    :param script: its name among the static files.
+    """
+    found = finders.find(script)
+    assert isinstance(found, str)
+    return f"sha384-{b64encode(hashlib.sha384(Path(found).read_bytes()).digest()).decode()}"
 
 
 def _origin(address: str) -> str:

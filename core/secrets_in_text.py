@@ -34,6 +34,14 @@ def hide_secrets(text: str) -> str:
     return shown
 
 
+def hide_hand_offs(text: str) -> str:
+    """Return the text without the secrets of hand-offs, and whole otherwise.
+
+    A hand-off's link may be worth a card until its payer presses (docs/adr/0061).
+    """
+    return _HAND_OFF.sub(rf"\1{REDACTED}", text)
+
+
 def holds_secret_key(text: str) -> bool:
     """Return whether a text holds an API key or a signing secret."""
     return bool(_API_KEY.search(text) or _SIGNING_SECRET.search(text))
@@ -51,7 +59,9 @@ _API_KEY = re.compile(
 _SIGNING_SECRET = re.compile(r"whsec_[\w+/=-]+")
 # The end of a payer's link is enough to open its page. Wrong ends are hidden too: most are right
 # ones that somebody copied badly.
-_PAYER_LINK = re.compile(r"(?i)((?:att|cs)_[a-z0-9]{8,}\.)[^\s\"'\\/?#&<>]+")
+_END = r"_[a-z0-9]{8,}\.)[^\s\"'\\/?#&<>]+"
+_PAYER_LINK = re.compile(rf"(?i)((?:att|cs){_END}")
+_HAND_OFF = re.compile(rf"(?i)(att{_END}")
 
 # A mail's link lets its reader in: to a team, or to a new password.
 _MAIL_LINK = re.compile(r"(?i)(/invitation/|/password/reset/(?=[0-9a-z]+-))[^\s\"'\\/?#&<>]+")

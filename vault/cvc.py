@@ -3,9 +3,12 @@
 Redis may lose it at any time; the payer is then asked again (architecture: vault).
 """
 
+import time
 from contextlib import suppress
+from typing import Any
 
 import structlog
+from redis import Redis
 
 from core import keyring, redis
 
@@ -15,11 +18,21 @@ LIFE_SECONDS = 900
 log = structlog.get_logger(__name__)
 
 
+class HeldCvc(str):
+    """A CVC that was held before: to hold it once more makes its life no longer."""
+
+    __slots__ = ("ends_at",)
+    ends_at: float  # As `time.monotonic`.
+
+
 def hold(token: str, cvc: str) -> None:
-    """Keep the card's CVC until it is dropped or 15 minutes are over."""
+    """Keep the card's CVC until it is dropped or 15 minutes are over, counted from its typing."""
+    left = cvc.ends_at - time.monotonic() if isinstance(cvc, HeldCvc) else LIFE_SECONDS
+    if left < 1:
+        return
     blob = keyring.ring().seal_cvc(cvc.encode(), context=_context(token))
     with suppress(redis.Away):
-        redis.call(lambda client: client.set(_name(token), blob, ex=LIFE_SECONDS))
+        redis.call(lambda client: client.set(_name(token), blob, ex=int(left)))
 
 
 def look(token: str) -> str | None:
@@ -29,16 +42,29 @@ def look(token: str) -> str | None:
     that must not cost the payer the code.
     """
     try:
-        blob = redis.call(lambda client: client.get(_name(token)))
+        blob, seconds = redis.call(lambda client: _read(client, _name(token)))
     except redis.Away:
         return None
-    return _opened(token, blob) if isinstance(blob, bytes) else None
+    code = _opened(token, blob) if isinstance(blob, bytes) else None
+    if code is None:
+        return None
+    held = HeldCvc(code)
+    held.ends_at = time.monotonic() + seconds
+    return held
 
 
 def drop(token: str) -> None:
     """Forget the card's CVC; its life ends by itself if Redis does not hear this."""
     with suppress(redis.Away):
         redis.call(lambda client: client.delete(_name(token)))
+
+
+def _read(client: Redis, name: str) -> list[Any]:
+    asked = client.pipeline(transaction=True)
+    asked.get(name)
+    asked.ttl(name)
+    found: list[Any] = asked.execute()
+    return found
 
 
 def _opened(token: str, blob: bytes) -> str | None:

@@ -3,6 +3,8 @@
 import json
 from typing import Any, NamedTuple
 
+from core.secrets_in_text import hide_hand_offs
+
 
 class Difference(NamedTuple):
     """One field that changed.
@@ -42,4 +44,4 @@ def _text(value: Any) -> str:
     if value is None:
         return "–"
     is_plain = isinstance(value, str)
-    return value if is_plain else json.dumps(value, ensure_ascii=False, indent=1)
+    return hide_hand_offs(value if is_plain else json.dumps(value, ensure_ascii=False, indent=1))

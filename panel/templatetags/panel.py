@@ -18,6 +18,7 @@ from django.utils.translation import gettext, ngettext
 from core import clock, local_days
 from core import money as amounts
 from core.rest.lists import TOTAL_MAX, Page
+from core.secrets_in_text import hide_hand_offs
 from panel import statuses
 from panel.merchants import listing
 
@@ -207,6 +208,8 @@ def _timed(value: datetime, written: str) -> SafeString:
 def json(value: Any, label: str) -> dict[str, str]:
     """Draw an object of the API, or a text that may be JSON, in lines; with a button to copy it.
 
+    No link in it leads to a card.
+
     :param label: its name, for people who do not see it.
     """
     return {"text": _pretty(value), "label": label}
@@ -278,8 +281,8 @@ def _pretty(value: Any) -> str:
         try:
             value = json_text.loads(value)
         except (ValueError, RecursionError):
-            return value
-    return json_text.dumps(value, indent=2, ensure_ascii=False)
+            return hide_hand_offs(value)
+    return hide_hand_offs(json_text.dumps(value, indent=2, ensure_ascii=False))
 
 
 def _with(rest: list[tuple[str, list[str]]], name: str, row_id: str) -> str:

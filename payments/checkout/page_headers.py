@@ -36,7 +36,11 @@ OTHER_SITES = ("cross-site", "same-site")
 
 
 class PageHeaders:
-    """Give every answer below `/pay/` the headers of payment pages; no cookie is set or read."""
+    """Give every answer below `/pay/` the headers of payment pages; no cookie is read.
+
+    None is set either, but by a press that leads to a bank which takes the card from the browser:
+    it is of the hand-off's page alone (docs/adr/0061).
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response

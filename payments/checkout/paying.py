@@ -26,6 +26,7 @@ from payments.installments import plans
 from payments.installments.plans import Option
 from payments.intents.models import PaymentIntent
 from payments.intents.refusals import InstallmentsNotAvailable
+from payments.payer import browsers
 from vault import cvc as vault_cvc
 
 # A second press of one form waits so long for the end of the first.
@@ -122,6 +123,8 @@ def pay(session: CheckoutSession, choice: Choice) -> PaymentIntent | None:
     :raises DomainError: as `confirmation.confirm` does; nothing is stored then.
     """
     merchant = session.merchant
+    if work := context.current():
+        work.payer_browser = browsers.digest(browsers.secret_of_press(choice.ticket.nonce))
     try:
         _claim(session, choice)
     except (idempotency.Replayed, idempotency.IdempotencyKeyInUse):

@@ -32,6 +32,7 @@ from payments.intents.refusals import (
     SurchargeMismatch,
 )
 from payments.intents.states import PaymentStatus
+from payments.payer import browsers
 
 
 def take_card(visit: Visit) -> HttpResponse:
@@ -207,11 +208,22 @@ def _pay(visit: Visit, choice: Choice) -> HttpResponse:
     if now.session.status == SessionStatus.COMPLETE:
         return visit.see(back)
     if now.session.intent.status == PaymentStatus.REQUIRES_ACTION:
-        return visit.see(standing.hand_off(now.session))
+        return _to_the_bank(now, choice.ticket)
     is_unknown = now.session.intent.status == PaymentStatus.PROCESSING
     if now.session.tries > visit.session.tries and not is_unknown:
         floods.count_failure(choice.network)
     return visit.see_page()
+
+
+def _to_the_bank(visit: Visit, ticket: Ticket) -> HttpResponse:
+    """Lead the payer to the hand-off, known there by this press if the card goes on from there."""
+    intent = visit.session.intent
+    attempt = intent.attempts.get(id=intent.attempt_ids[-1])
+    answer = visit.see(standing.hand_off(visit.session))
+    secret = browsers.secret_of_press(ticket.nonce)
+    if (attempt.hand_off or {}).get("browser") == browsers.digest(secret):
+        browsers.keep(answer, attempt, secret)
+    return answer
 
 
 def _busy(visit: Visit, choice: Choice) -> HttpResponse:

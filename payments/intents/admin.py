@@ -29,6 +29,8 @@ class PaymentIntentAdmin(ReadOnlyAdmin):
     list_select_related = ("merchant",)
     search_fields = ("=id",)
     show_full_result_count = False
+    # They have the payer's links.
+    exclude = ("next_action", "return_url")
     readonly_fields = ("modifications", "bank_exchanges")
     inlines = (AttemptInline, LineItemInline)
 

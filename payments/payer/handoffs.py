@@ -1,10 +1,10 @@
 """Hand-offs: the card goes from the payer's own browser to the bank's gate (docs/adr/0022).
 
-The link alone never shows the card. The first press of our button binds the attempt to the browser
-that pressed; that one alone gets the form, again for 15 minutes or until the payer's return.
+The link alone never shows the card. An attempt belongs to the browser that typed its card on a page
+of ours, or else to the first one that presses our button. That one alone gets the form, again for
+15 minutes or until the payer's return.
 """
 
-import hashlib
 import hmac
 from datetime import timedelta
 
@@ -18,7 +18,7 @@ from core.errors import UpstreamUnavailable
 from payments.bank import payer_addresses
 from payments.intents.models import Attempt
 from payments.intents.states import AttemptStatus
-from payments.payer import three_d_secure
+from payments.payer import browsers, three_d_secure
 from vault import cvc as vault_cvc
 
 # In real time. The security code is held as long, counted from the confirmation.
@@ -26,7 +26,7 @@ FORM_IS_SHOWN_FOR = timedelta(seconds=vault_cvc.LIFE_SECONDS)
 
 
 class PressedElsewhere(Exception):
-    """Another browser pressed first, or this one keeps no cookie to be known by."""
+    """The attempt is another browser's, or this one keeps no cookie to be known by."""
 
 
 class PressedTooLate(Exception):
@@ -42,7 +42,7 @@ def press(attempt: Attempt, browser: str | None) -> Form | None:
     """
     if browser is None:
         raise PressedElsewhere
-    if not _bind(attempt, hashlib.sha256(browser.encode()).hexdigest()):
+    if not _bind(attempt, browsers.digest(browser)):
         return None
     form = _form(attempt)
     return None if form.charges and not _note_charge(attempt) else form
@@ -50,22 +50,19 @@ def press(attempt: Attempt, browser: str | None) -> Form | None:
 
 @transaction.atomic(durable=True)
 def _bind(attempt: Attempt, browser: str) -> bool:
-    """Keep the first browser that presses; return whether the attempt awaits its payer.
-
-    The cookie itself is not stored: a copy of the database opens no form.
-    """
+    """Keep the first browser that presses; return whether the attempt awaits its payer."""
     locked = Attempt.objects.select_for_update().get(id=attempt.id)
     if locked.status != AttemptStatus.REQUIRES_ACTION:
         return False
     hand_off, now = locked.hand_off, timezone.now()
-    if "browser" not in hand_off:
+    if not hmac.compare_digest(hand_off.get("browser", browser), browser):
+        raise PressedElsewhere
+    if "pressed_at" not in hand_off:
         locked.hand_off = {**hand_off, "browser": browser, "pressed_at": now.timestamp()}
         if address := payer_addresses.note_page(locked):
             payers.keep(attempt.sealed_card, address)
         locked.save(update_fields=["hand_off", "payer_ip_source"])
         return True
-    if not hmac.compare_digest(hand_off["browser"], browser):
-        raise PressedElsewhere
     if now.timestamp() - hand_off["pressed_at"] > FORM_IS_SHOWN_FOR.total_seconds():
         raise PressedTooLate
     return True

@@ -1,8 +1,5 @@
 """The payer's pages: on the way to the bank, and back (spec: States and transitions)."""
 
-import re
-import secrets
-
 import structlog
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -14,17 +11,20 @@ from django.views.decorators.http import require_http_methods
 from acquirers import returned_forms, slots
 from acquirers.three_d_secure import Forged
 from core import context, money
-from core.page_policy import STATUS_OF_A_CARD_FORM, allow_form_to, allow_form_to_end_anywhere
-from payments.intents import deadlines
+from core.page_policy import (
+    STATUS_OF_A_CARD_FORM,
+    allow_form_to,
+    allow_form_to_end_anywhere,
+    integrity_of,
+)
 from payments.intents.models import Attempt
 from payments.intents.states import AttemptStatus
-from payments.payer import handoffs, payer_links, returns
+from payments.payer import browsers, handoffs, payer_links, returns
 
 log = structlog.get_logger(__name__)
 
-# For one attempt's page only: host-only, no script reads it, no other site can make it up.
-BROWSER_COOKIE = "payer"
-BROWSER = re.compile(r"[\w-]{43}", re.ASCII)
+# It runs beside a card: `payments.checkout.page_check` compares it as it is served.
+GATE_SCRIPT = "payer_gate.js"
 # The page for an attempt that needs nothing more of its payer; any other status shows `failed`.
 CLOSED_PAGES: dict[str, str] = {
     AttemptStatus.PROCESSING: "waiting",
@@ -68,22 +68,14 @@ def _button(request: HttpRequest, attempt: Attempt) -> HttpResponse:
     """Show the button that gets the form with the card, and give the browser its cookie."""
     path = payer_links.page_path(attempt)
     page = _page(request, "handoff", {**_facts(attempt), "action": path})
-    if _browser(request) is None:
-        page.set_cookie(
-            BROWSER_COOKIE,
-            secrets.token_urlsafe(32),
-            max_age=deadlines.PAYER_HAS,
-            path=path,
-            secure=settings.SESSION_COOKIE_SECURE,
-            httponly=True,
-            samesite="Lax",
-        )
+    if browsers.secret_in(request) is None:
+        browsers.keep(page, attempt, browsers.new_secret())
     return page
 
 
 def _pressed(request: HttpRequest, attempt: Attempt) -> HttpResponse:
     try:
-        form = handoffs.press(attempt, _browser(request))
+        form = handoffs.press(attempt, browsers.secret_in(request))
     except handoffs.PressedElsewhere:
         return _page(request, "elsewhere", status=403)
     except handoffs.PressedTooLate:
@@ -92,14 +84,10 @@ def _pressed(request: HttpRequest, attempt: Attempt) -> HttpResponse:
         attempt.refresh_from_db(fields=["status"])
         return _closed(request, attempt)
     facts = {**_facts(attempt), "action": form.url, "fields": form.fields}
+    facts["integrity"] = integrity_of(GATE_SCRIPT)
     page = _page(request, "gate", facts, status=STATUS_OF_A_CARD_FORM)
     allow_form_to(page, form.url, *attempt.hand_off["origins"], payer_links.way_back(attempt))
     return page
-
-
-def _browser(request: HttpRequest) -> str | None:
-    cookie = request.COOKIES.get(BROWSER_COOKIE, "")
-    return cookie if BROWSER.fullmatch(cookie) else None
 
 
 @csrf_exempt  # It comes from the bank's origin; the bank's signature is the proof.

@@ -8,7 +8,7 @@ from acquirers.gateway import AuthenticationRequest
 from acquirers.outcomes import Answer, Outcome
 from acquirers.three_d_secure import FormPost, Redirect
 from api import idempotency
-from core import clock
+from core import clock, context
 from events import transitions
 from payments.bank import attempts, authorization
 from payments.bank.orders import order_to_pay
@@ -59,7 +59,7 @@ def _await_payer(attempt: Attempt, beginning: Redirect | FormPost) -> Attempt:
     if isinstance(beginning, Redirect):
         attempt.authentication["transaction_id"] = beginning.transaction_id
     else:
-        attempt.hand_off = {"origins": beginning.origins}
+        attempt.hand_off = {"origins": beginning.origins, **_known_browser()}
     leases.end_with(attempt)
     schedule.look_at(attempt, clock.now() + deadlines.PAYER_HAS)
     attempt.save()
@@ -72,6 +72,12 @@ def _await_payer(attempt: Attempt, beginning: Redirect | FormPost) -> Attempt:
     cause = attempt.request_id
     move(intent, PaymentStatus.REQUIRES_ACTION, before, request_id=cause, answer=idempotency.answer)
     return attempt
+
+
+def _known_browser() -> dict[str, str]:
+    # Before the link exists: whoever reads it first does not get the card.
+    work = context.current()
+    return {"browser": work.payer_browser} if work and work.payer_browser else {}
 
 
 def request_of(attempt: Attempt, cvc: str | None) -> AuthenticationRequest:

@@ -94,10 +94,10 @@ def test_check_sees_how_requests_come_through_the_proxy(
 
 
 @pytest.mark.every_case("each is another way without a right token")
-@pytest.mark.parametrize(
-    "token", [None, "", "proxy", TimestampSigner(salt="other").sign("proxy")], ids=str
-)
+@pytest.mark.parametrize("token", [None, "", "proxy", "signed for something else"])
 def test_others_do_not_learn_how_they_are_seen(token: str | None) -> None:
+    if token == "signed for something else":
+        token = TimestampSigner(salt="other").sign("proxy")
     sent = {} if token is None else {probe.TOKEN: token}
 
     answer = Client(headers=sent).get("/v1/balance")

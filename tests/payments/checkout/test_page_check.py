@@ -49,6 +49,7 @@ PLANTED = {
     "cookie": (PAGES, header("Set-Cookie", "a=b"), "a header Set-Cookie"),
     "status": (PAGES, lambda answer: answer._replace(status=500), "The status is 500"),
     "style": ("/static/", lambda a: a._replace(body=a.body + b" "), "The style sheet /static/"),
+    "gate": ("/static/payer_gate", lambda a: a._replace(body=b"1"), "The script /static/"),
 }  # fmt: skip
 
 

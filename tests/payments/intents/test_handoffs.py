@@ -11,6 +11,7 @@ from django.test import Client
 
 from acquirers import slots
 from acquirers.models import BankExchange
+from core.page_policy import integrity_of
 from core.redis import client as redis
 from payments.intents.models import Attempt
 from payments.payer import handoffs, payer_links
@@ -123,6 +124,7 @@ def test_the_page_with_the_card_is_kept_nowhere_and_leads_to_the_gate_alone(paid
     assert [asset.rpartition("/")[2] for asset in page.assets] == [
         "data:,".rpartition("/")[2], "pico.min.css", "payer.css", "payer_gate.js",
     ]  # fmt: skip
+    assert f'integrity="{integrity_of("payer_gate.js")}"'.encode() in page.content
     assert "Set-Cookie" not in page.headers
 
 
