@@ -6,13 +6,15 @@ from django.conf import settings
 from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest
 from django.http.request import validate_host
+from django.urls import reverse
 
 from api.idempotency import IdempotencyKeyInvalid
 from config.error_pages import API_PATH
 from core import arrival, installation, limits
-from core.errors import DomainError, Explained, HeaderRepeated, UrlNotFound
+from core.errors import BodyTooLarge, DomainError, Explained, HeaderRepeated, UrlNotFound
 from core.http import (
     HEALTH_PATHS,
+    body_bytes,
     came_in_the_clear,
     client_address,
     has_slash_in_a_part,
@@ -22,6 +24,7 @@ from core.http import (
     refuse_other_charsets,
 )
 from core.rest.query import refuse_unsafe_url
+from panel.operators import bins
 from payments.payer.payer_links import PATH as PAYERS_PATH
 
 # Not at the panel's host, where it has one of its own.
@@ -52,6 +55,7 @@ def require(request: HttpRequest) -> None:
     :raises IdempotencyKeyInvalid: that header was `Idempotency-Key`.
     :raises RateLimited: it was `Authorization`, and too many keys of this address were wrong.
     :raises HttpsRequired: a call of the API without TLS, where the API's address is https.
+    :raises BodyTooLarge: more was sent than the page takes.
     :raises DomainError: there is nothing at the address, or a card number in it.
     """
     _require_our_host(request)
@@ -62,6 +66,8 @@ def require(request: HttpRequest) -> None:
     if API_HOSTS_PATHS.match(request.path_info) and _is_apart_at_the_panels_host(request):
         raise UrlNotFound
     _refuse_odd_address(request)
+    if not API_PATH.match(request.path_info):  # It measures its own, of a known caller.
+        _refuse_large_body(request)
 
 
 def refuse_on_held_copy(request: HttpRequest) -> None:
@@ -113,6 +119,19 @@ def _require_our_host(request: HttpRequest) -> None:
             raise DisallowedHost
         if request.path_info not in HEALTH_PATHS and host != name_of(request.get_host()):
             raise DisallowedHost
+
+
+def _refuse_large_body(request: HttpRequest) -> None:
+    # Before a stranger's form is parsed, which writes its files to the disk.
+    size, most = body_bytes(request), settings.BODY_MAX_BYTES
+    if size <= most:
+        return
+    # The one page that takes a file. Of a chunked body no more than the limit was read.
+    is_upload = request.path_info == reverse("admin:desk_bins_import")
+    if is_upload and "HTTP_TRANSFER_ENCODING" not in request.META:
+        most += bins.FILE_BYTES_MAX
+    if size > most:
+        raise BodyTooLarge(f"The body may have up to {most} bytes.")
 
 
 def _refuse_odd_address(request: HttpRequest) -> None:

@@ -80,6 +80,15 @@ def came_in_the_clear(environ: Mapping[str, Any]) -> bool:
     return settings.BASE_URL.startswith("https:")
 
 
+def body_bytes(request: HttpRequest) -> int:
+    """Return how long a request's body is, without reading it.
+
+    A chunked one was measured by `with_whole_bodies`: one byte over the limit stands for all more.
+    """
+    length = str(request.META.get("CONTENT_LENGTH") or "")
+    return int(length) if length.isdecimal() else 0
+
+
 @lru_cache(maxsize=64)
 def name_of(host: str) -> str:
     """Return the name in a `Host`: without the port, the last dot and the case of its letters."""

@@ -14,7 +14,7 @@ from django.urls import reverse
 from core import context
 from core.context import ActorKind
 from core.detection import contains_encoded_card_number
-from core.http import client_address, is_at_the_panels_host, is_panel_apart
+from core.http import body_bytes, client_address, is_at_the_panels_host, is_panel_apart
 from merchants import second_factors
 
 DESK = re.compile(r"^/admin(/|$)")
@@ -54,7 +54,8 @@ class Doors:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if _is_closed(request):
             raise Http404
-        response = _elsewhere(request) or self.get_response(request)
+        elsewhere = _elsewhere(request) or _to_sign_in_first(request)
+        response = elsewhere or self.get_response(request)
         if PAGES.match(request.path_info):
             response.headers.setdefault("Cache-Control", "private, no-store")
         return response
@@ -105,6 +106,15 @@ def _is_at_another_host(request: HttpRequest) -> bool:
         return not is_at_the_panels_host(request)
     # A sandbox has one host under two names: people are led to the one that passkeys are of.
     return settings.PANEL_AT != settings.API_AT and request.get_host() == settings.API_AT
+
+
+def _to_sign_in_first(request: HttpRequest) -> HttpResponse | None:
+    """Lead a stranger with a file away before the form's token is looked for: it lies on disk then.
+
+    `config.front_door` lets a body of this size in at the page for files alone.
+    """
+    is_large = body_bytes(request) > settings.BODY_MAX_BYTES
+    return _to("account_login") if is_large and not request.user.is_staff else None
 
 
 def _is_closed(request: HttpRequest) -> bool:
