@@ -25,10 +25,11 @@ from core.http import (
 )
 from core.rest.query import refuse_unsafe_url
 from panel.operators import bins
+from payments.checkout.links import PATH as CHECKOUT_PATH
 from payments.payer.payer_links import PATH as PAYERS_PATH
 
 # Not at the panel's host, where it has one of its own.
-API_HOSTS_PATHS = re.compile(rf"^(/v1|{PAYERS_PATH})(/|$)")
+API_HOSTS_PATHS = re.compile(rf"^(/v1|{PAYERS_PATH}|{CHECKOUT_PATH})(/|$)")
 
 # The hand-off to a bank, which begins 3-D Secure, and the way back, which charges the card.
 AT_A_BANK = re.compile(rf"^{PAYERS_PATH}(/|$)")

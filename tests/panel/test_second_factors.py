@@ -12,8 +12,11 @@ from django.urls import get_resolver
 from django.utils import timezone
 
 from merchants.models import AuditEntry, Session, User
-from tests.stage import second_factors
+from payments.checkout import links
+from tests.stage import checkouts, second_factors
+from tests.stage.bank_transport import BankTransport
 from tests.stage.books import everything_cached
+from tests.stage.client import ApiClient
 from tests.stage.passkeys import Passkey
 from tests.stage.second_factors import (
     AGAIN,
@@ -481,6 +484,18 @@ def test_the_api_is_not_at_the_panels_host() -> None:
     asked = {host: http.get("/v1/balance", headers={"host": host}) for host in HOSTS}
 
     assert [asked[host].status_code for host in HOSTS] == [404, 401]
+
+
+def test_a_payment_page_is_not_at_the_panels_host(
+    acme: ApiClient, bank: BankTransport, request: pytest.FixtureRequest
+) -> None:
+    path = links.path(checkouts.opened(acme)["id"])
+    request.getfixturevalue("apart")
+    http = Visitor().http
+
+    asked = {host: http.get(path, headers={"host": host, **HTML}) for host in HOSTS}
+
+    assert [asked[host].status_code for host in HOSTS] == [404, 203]
 
 
 HOSTS = ("panel.example", "pay.example")
