@@ -86,6 +86,7 @@ class Page:
         self._has_scripts = has_scripts
         self._shown: Response | None = None
         self._is_impatient = False
+        self._held: list[str] = []
         self.clicks = 0
         tab.on("console", self._note_console)
         tab.on("pageerror", lambda error: self._note(f"uncaught: {error}"))
@@ -299,10 +300,14 @@ class Page:
         kept = self._run(lambda tab: tab.context.cookies())
         return [cookie["name"] for cookie in kept]
 
-    def hold(self, file: str) -> None:
-        """Let a script never come: give an empty one in its place."""
-        empty = {"body": "", "content_type": "text/javascript"}
-        self._run(lambda tab: tab.route(f"**/{file}", lambda route: route.fulfill(**empty)))
+    def hold(self, file: str, *, instead: str = "") -> None:
+        """Let a script never come: give another one in its place.
+
+        Where the page names the script's digest, the browser refuses the other one.
+        """
+        self._held.append(file)
+        other = {"body": instead, "content_type": "text/javascript"}
+        self._run(lambda tab: tab.route(f"**/{file}", lambda route: route.fulfill(**other)))
 
     def download(self, name: str) -> tuple[str, bytes]:
         """Press the button of this name; return the name and content of the file that comes.
@@ -414,7 +419,8 @@ class Page:
             self.findings.remove(finding)
 
     def _note_console(self, message: ConsoleMessage) -> None:
-        if message.type == "error" and not message.text.startswith(REPEATED):
+        is_held = "integrity" in message.text and any(file in message.text for file in self._held)
+        if message.type == "error" and not message.text.startswith(REPEATED) and not is_held:
             self._note(f"console: {message.text}")
 
     def _note_failure(self, request: Request) -> None:

@@ -184,6 +184,21 @@ def test_the_back_button_after_approving_leads_to_the_answers_and_never_to_the_c
     assert_paid_once(acme, payment)
 
 
+def test_a_script_that_was_changed_on_the_way_does_not_run_beside_the_card(
+    open_page: OpenPage, acme: Merchant
+) -> None:
+    page, payment = open_page(), acme.charge()
+    page.hold(FORM_SCRIPT, instead="document.title = 'It reads the card.'")
+
+    page.visit(payment.link)
+    page.click(CONTINUE_TO_BANK)
+    page.see(GO, status=203)
+
+    assert page.evaluate("() => document.title") != "It reads the card."
+    page.click(GO)
+    page.see(ASKED)
+
+
 @with_and_without_scripts
 def test_every_page_may_be_loaded_again(open_page: OpenPage, acme: Merchant, scripts: bool) -> None:
     page, payment = open_page(scripts=scripts), acme.charge()
