@@ -173,9 +173,15 @@ BEING_ACCEPTED = """EXISTS (
       AND y.kind <> 'evidence'
 )"""
 # A dispute that the bank has won for its merchant and never lost, as its own notices tell, and that
-# was lost here before we heard of it: the money never left the bank, which has no line of it.
+# was lost here before we heard of it: the money never left the bank, which has no line of it. Not
+# one that was lost here after it was won.
 LOST_HERE_ALONE = """coalesce((
     SELECT bool_or(n.kind = 'dispute_won') AND NOT bool_or(n.kind = 'dispute_lost')
+           AND NOT EXISTS (
+               SELECT FROM ledger_movement l JOIN ledger_movement w ON w.id = l.follows_id
+               WHERE (l.merchant_id, l.kind, l.cause_id) = (o.merchant_id, 'dispute_lost', o.id)
+                 AND w.kind = 'dispute_won'
+           )
     FROM intents_attempt t JOIN notices_notice n ON n.reference = t.acquirer_reference
     WHERE (t.merchant_id, t.id) = (o.merchant_id, o.attempt_id) AND n.dispute = o.bank_reference
 ), false)"""

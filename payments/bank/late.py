@@ -62,12 +62,16 @@ def hear_charge(kind: Kind[Any], asked: Attempt, attempt: Attempt, outcome: Outc
     compare_with_decision(kind, attempt, case, word, compare)
 
 
-def hear_modification(kind: Kind[Any], row: Modification, outcome: Outcome) -> None:
+def hear_modification(
+    kind: Kind[Any], asked: Modification, row: Modification, outcome: Outcome
+) -> None:
     """Take in the bank's answer about a locked row that has ended; payment and attempt are locked.
 
+    :param asked: as it was before the bank was asked: the money may have gone back since.
     :param outcome: "no record" only if it is to be believed.
     """
-    said = outcome.answer
+    is_of_before = outcome.is_from_inquiry and asked.attempt.status != row.attempt.status
+    said = Answer.UNKNOWN if is_of_before else outcome.answer
     is_late = _is_late(row, said)
     is_booked = is_late and _booked(row, outcome)
     case = cases.lock_decided(row.attempt, operation_id=row.id)
@@ -82,7 +86,7 @@ def hear_modification(kind: Kind[Any], row: Modification, outcome: Outcome) -> N
     is_followed = is_late and not is_booked and modification_rows.has_open(row.attempt)
     if is_late and not is_booked and not is_followed:
         _open_case(row, f"The bank says {said.value} to the {row.kind} {row.id}, which had failed.")
-    elif row.status == ModificationStatus.SUCCEEDED and _is_undone(row, said):
+    elif asked.status == ModificationStatus.SUCCEEDED and _is_undone(row, said):
         _open_case(row, f"The bank says {said.value} of {row.refund_reference}, which it had done.")
     _ask_about_it_no_longer(row, Answer.UNKNOWN if is_followed else said)
 

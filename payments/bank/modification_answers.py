@@ -150,6 +150,7 @@ def _reversed(modification: Modification, outcome: Outcome) -> PaymentStatus:
     if modification.refund_reference and outcome.is_from_inquiry:
         # The bank takes a refund back whose answer did not arrive.
         schedule.look_at(modification, day_is_over(modification.attempt, clock.now()))
+        modification.no_record_count = 0
     return PaymentStatus(modification.attempt.intent.status)
 
 

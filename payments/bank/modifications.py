@@ -104,7 +104,7 @@ class Modifications(Kind[Modification]):
 
     def hear_late(self, asked: Modification, row: Modification, outcome: Outcome) -> None:
         if row.status != ModificationStatus.PROCESSING:
-            late.hear_modification(self, row, outcome)
+            late.hear_modification(self, asked, row, outcome)
 
     def unanswered(self, since: datetime) -> dict[str, QuerySet[Any]]:
         rows = Modification.objects.filter(

@@ -207,7 +207,7 @@ def _pay(visit: Visit, choice: Choice) -> HttpResponse:
     now = visit.anew()
     if now.session.status == SessionStatus.COMPLETE:
         return visit.see(back)
-    if now.session.intent.status == PaymentStatus.REQUIRES_ACTION:
+    if _is_awaited_at_the_bank(now):
         return _to_the_bank(now, choice.ticket)
     is_unknown = now.session.intent.status == PaymentStatus.PROCESSING
     if now.session.tries > visit.session.tries and not is_unknown:
@@ -217,13 +217,19 @@ def _pay(visit: Visit, choice: Choice) -> HttpResponse:
 
 def _to_the_bank(visit: Visit, ticket: Ticket) -> HttpResponse:
     """Lead the payer to the hand-off, known there by this press if the card goes on from there."""
+    return _known(visit.see(standing.hand_off(visit.session)), visit, ticket)
+
+
+def _known(answer: HttpResponse, visit: Visit, ticket: Ticket) -> HttpResponse:
     intent = visit.session.intent
     attempt = intent.attempts.get(id=intent.attempt_ids[-1])
-    answer = visit.see(standing.hand_off(visit.session))
-    secret = browsers.secret_of_press(ticket.nonce)
-    if (attempt.hand_off or {}).get("browser") == browsers.digest(secret):
-        browsers.keep(answer, attempt, secret)
+    browsers.keep_of_press(answer, attempt, ticket.nonce)
     return answer
+
+
+def _is_awaited_at_the_bank(visit: Visit) -> bool:
+    session = visit.session
+    return standing.is_open(session) and session.intent.status == PaymentStatus.REQUIRES_ACTION
 
 
 def _busy(visit: Visit, choice: Choice) -> HttpResponse:
@@ -256,14 +262,19 @@ def _attended(visit: Visit, typed: Typed, pay: Callable[[], HttpResponse]) -> Ht
     try:
         return pay()
     except SentBefore:
-        return standing.standing(visit.anew(), _("This form was already sent. Here is its result."))
+        now = visit.anew()
+        page = standing.standing(now, _("This form was already sent. Here is its result."))
+        return _known(page, now, typed.ticket) if _is_awaited_at_the_bank(now) else page
     except (SessionOver, IntentUnexpectedState):
         return visit.see_page()
     except (TermsChanged, SurchargeMismatch, InstallmentsNotAvailable):
         return _changed(visit.anew(), typed)
     except (CardGone, ParameterMissing):
         if paying.was_sent(visit.session, typed.ticket):
-            return visit.see_page()  # The first press has used the card, and this is its result.
+            # The first press has used the card, and this is its result.
+            now = visit.anew()
+            is_awaited = _is_awaited_at_the_bank(now)
+            return _to_the_bank(now, typed.ticket) if is_awaited else visit.see_page()
         return _too_old(visit, typed.again)
     except (MerchantRestricted, UpstreamUnavailable):
         return visit.show("unavailable", status=503)

@@ -31,15 +31,17 @@ def money_asked_at(attempt: Attempt) -> datetime:
     return captures.get(status=ModificationStatus.SUCCEEDED).asked_at
 
 
-# A payer came back without an answer that decides, and the bank is asked from then on: its gate may
-# have charged the card before, at any time since the attempt began.
+# A payer came back without an answer that decides, or has not come back, and the bank is asked from
+# then on: its gate may have charged the card before, at any time since the attempt began.
 ASKED_AT = Case(
     When(authenticated_at__isnull=False, md_status__isnull=True, then=F("created_at")),
+    When(hand_off__charges=True, then=F("created_at")),
     default=F("asked_at"),
 )
 
 
 def _asked_at(attempt: Attempt) -> datetime:
     # As `ASKED_AT` has it of rows.
-    was_at_a_gate = attempt.authenticated_at is not None and attempt.md_status is None
+    came_back = attempt.authenticated_at is not None and attempt.md_status is None
+    was_at_a_gate = came_back or bool((attempt.hand_off or {}).get("charges"))
     return attempt.created_at if was_at_a_gate else attempt.asked_at

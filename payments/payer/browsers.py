@@ -36,8 +36,17 @@ def new_secret() -> str:
 
 def secret_of_press(nonce: str) -> str:
     """Return the secret of the browser that has sent a form: the same however often it is sent."""
-    mac = ring().mac("link", f"browser|{nonce}".encode())
-    return urlsafe_b64encode(mac).rstrip(b"=").decode()
+    return _written(ring().mac("link", _named(nonce)))
+
+
+def keep_of_press(response: HttpResponse, attempt: Attempt, nonce: str) -> None:
+    """Let the browser that has sent a form be known at the attempt that came of it, and no other.
+
+    Also if the key has changed since.
+    """
+    for mac in ring().macs("link", _named(nonce)):
+        if (attempt.hand_off or {}).get("browser") == digest(_written(mac)):
+            keep(response, attempt, _written(mac))
 
 
 def digest(secret: str) -> str:
@@ -56,3 +65,11 @@ def keep(response: HttpResponse, attempt: Attempt, secret: str) -> None:
         httponly=True,
         samesite="Lax",
     )
+
+
+def _named(nonce: str) -> bytes:
+    return f"browser|{nonce}".encode()
+
+
+def _written(mac: bytes) -> str:
+    return urlsafe_b64encode(mac).rstrip(b"=").decode()

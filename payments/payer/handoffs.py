@@ -21,7 +21,7 @@ from payments.intents.states import AttemptStatus
 from payments.payer import browsers, three_d_secure
 from vault import cvc as vault_cvc
 
-# In real time. The security code is held as long, counted from the confirmation.
+# In real time. The security code is held as long, counted from its typing: it may end before.
 FORM_IS_SHOWN_FOR = timedelta(seconds=vault_cvc.LIFE_SECONDS)
 
 

@@ -68,8 +68,8 @@ def _button(request: HttpRequest, attempt: Attempt) -> HttpResponse:
     """Show the button that gets the form with the card, and give the browser its cookie."""
     path = payer_links.page_path(attempt)
     page = _page(request, "handoff", {**_facts(attempt), "action": path})
-    if browsers.secret_in(request) is None:
-        browsers.keep(page, attempt, browsers.new_secret())
+    # Each time: after a change of the key its path is another one.
+    browsers.keep(page, attempt, browsers.secret_in(request) or browsers.new_secret())
     return page
 
 
@@ -77,7 +77,7 @@ def _pressed(request: HttpRequest, attempt: Attempt) -> HttpResponse:
     try:
         form = handoffs.press(attempt, browsers.secret_in(request))
     except handoffs.PressedElsewhere:
-        return _page(request, "elsewhere", status=403)
+        return _page(request, "elsewhere", {"page_url": _payment_page(attempt)}, status=403)
     except handoffs.PressedTooLate:
         return _page(request, "late", {"back_url": back_to_shop(attempt)}, status=410)
     if form is None:
@@ -88,6 +88,12 @@ def _pressed(request: HttpRequest, attempt: Attempt) -> HttpResponse:
     page = _page(request, "gate", facts, status=STATUS_OF_A_CARD_FORM)
     allow_form_to(page, form.url, *attempt.hand_off["origins"], payer_links.way_back(attempt))
     return page
+
+
+def _payment_page(attempt: Attempt) -> str:
+    """Return the address of our own page that the card was typed on, empty if it was another's."""
+    address = payer_links.way_back(attempt)
+    return address if address.startswith(f"{settings.BASE_URL}/") else ""
 
 
 @csrf_exempt  # It comes from the bank's origin; the bank's signature is the proof.

@@ -91,11 +91,17 @@ def _resolve_once(attempt: Attempt, answer: Return) -> bool:
 
 @transaction.atomic(durable=True)
 def _look_for_a_late_charge(attempt: Attempt) -> None:
-    """Let the sweeper ask the bank about an attempt that had ended before its payer came back."""
-    _intent, ended = attempts.locked(attempt)
-    if ended.status in UNPAID and ended.authorization_code is None:
-        schedule.begin_asking(ended, clock.now())
-        ended.save()
+    """Let the sweeper ask the bank about an attempt that was settled before its payer came back.
+
+    It has ended, or the bank did not say whether it had charged a payer who stayed away.
+    """
+    _intent, settled = attempts.locked(attempt)
+    if settled.status in UNPAID and settled.authorization_code is None:
+        schedule.begin_asking(settled, clock.now())
+        settled.save()
+    elif settled.status == AttemptStatus.PROCESSING and settled.lease_until is None:
+        schedule.look_at(settled, clock.now())
+        settled.save(update_fields=["due_at"])
 
 
 def _await_the_first_arrival(attempt: Attempt) -> None:

@@ -469,6 +469,20 @@ def test_a_loss_and_its_end_by_an_operators_word_are_expected_in_the_banks_files
     assert found() == [("missing_there", "chargeback"), ("missing_there", "chargeback_return")]
 
 
+def test_a_loss_by_an_operators_word_after_the_bank_said_won_is_expected_too(
+    shop: ApiClient,
+) -> None:
+    dispute, operator = disputed(shop), an_operator()
+    decisions.win(dispute.bank_reference)
+    hear()
+    ruling = operators.Ruling(operators.DisputeDecision.LOST, "won", "The bank wrote so.")
+    operators.decide(operator, dispute.id, ruling)
+
+    read(file_of(today()), today())
+
+    assert found() == [("missing_there", "chargeback")]
+
+
 def disputed(shop: ApiClient) -> Dispute:
     """Return the open dispute of a payment of this noon."""
     begin_at_noon()

@@ -40,7 +40,7 @@ or metadata.
 A dispute is a cardholder's complaint at the bank about a payment
 ([disputes](../how-to/disputes.md)). If the status begins with `warning_`, the dispute is an
 inquiry: the bank takes no money. The bank may change its decision after the end: a lost dispute
-may be won later.
+may be won later, and a won one lost.
 """,
     "dispute_delivery": """\
 The service owes the bank the evidence that a merchant submitted, and the acceptance of a dispute

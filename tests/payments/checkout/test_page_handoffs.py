@@ -18,6 +18,7 @@ from tests.stage.checkouts import opened
 from tests.stage.client import ApiClient
 from tests.stage.factories import DECLINED_CARD, GOOD_CARD, three_d_secure
 from tests.stage.form_gateway import form_bank
+from tests.stage.key_change import KeyChange, PurposeChange
 from tests.stage.payment_pages import Payer, Shown
 from tests.stage.plans import BONUS, agree, plan
 from tests.stage.sweeper import Died, dies, leases_run_out
@@ -120,6 +121,59 @@ def test_a_choice_of_installments_brings_the_browser_too(acme: ApiClient, payer:
 
     assert BONUS in payer.browser.post(led.headers["Location"]).content.decode()
     assert Client().post(link_of(acme)).status_code == 403
+
+
+def test_a_choice_that_is_sent_again_is_still_known(acme: ApiClient, payer: Payer) -> None:
+    agree(acme.merchant, plan(2), plan(3, 275))
+    made = opened(acme, **AUTHENTICATED)
+    page = payer.press(payer.open(made["url"]), number=BONUS)
+    payer.press(page, installments="3")
+    payer.browser.cookies.clear()  # The first answer did not arrive.
+
+    payer.press(page, installments="3")
+
+    assert BONUS in payer.browser.post(link_of(acme)).content.decode()
+
+
+def test_a_form_that_is_sent_again_with_another_card_is_still_known(
+    acme: ApiClient, payer: Payer
+) -> None:
+    made = opened(acme, **AUTHENTICATED)
+    form = payer.open(made["url"])
+    payer.press(form)
+    payer.browser.cookies.clear()
+
+    page = payer.press(form, number=DECLINED_CARD)
+
+    assert "already sent" in page.text
+    assert has_card(payer.browser.post(link_of(acme)))
+
+
+def test_a_payer_is_known_after_a_change_of_the_key(
+    acme: ApiClient, payer: Payer, key_change: KeyChange
+) -> None:
+    made = opened(acme, **AUTHENTICATED)
+    form = payer.open(made["url"])
+    led = payer.press(form)
+    PurposeChange(key_change.path, "link").begin()
+
+    button = payer.open(led.headers["Location"])
+    assert button.action != led.headers["Location"]
+    assert has_card(payer.browser.post(button.action))
+    payer.browser.cookies.clear()
+    assert has_card(payer.browser.post(payer.press(form).headers["Location"]))
+
+
+def test_a_payer_who_is_not_known_is_led_to_the_page(
+    acme: ApiClient, payer: Payer, led: Shown
+) -> None:
+    payer.browser.cookies.clear()
+
+    refused = payer.send(led.headers["Location"], {})
+
+    assert refused.status == 403
+    again = payer.follow(payer.open(refused.links[-1]))
+    assert "Use another card" in again.text
 
 
 def test_a_security_code_lives_no_longer_for_being_held_once_more(

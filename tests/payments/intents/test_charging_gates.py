@@ -8,13 +8,15 @@ from datetime import timedelta
 
 import pytest
 from django.conf import settings
+from django.db.models import F
 
 from acquirers import terminals
 from acquirers.models import Terminal
 from cases.models import Case
 from core import clock
 from payments.charging import tasks
-from payments.intents.models import Modification
+from payments.intents import deadlines
+from payments.intents.models import Attempt, Modification
 from tests.stage.audited import assert_audit_is_clean
 from tests.stage.bank_books import order, orders
 from tests.stage.books import captured_by_bank
@@ -24,8 +26,8 @@ from tests.stage.factories import confirmation
 from tests.stage.protocol_gate import walk
 from tests.stage.protocol_way import ProtocolWay
 from tests.stage.real_banks import KINDS, real_bank
-from tests.stage.sweeper import sweep_after
-from tests.stage.threeds import challenged, decide, pressed
+from tests.stage.sweeper import sweep, sweep_after
+from tests.stage.threeds import bring, challenged, decide, pressed, return_to
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
@@ -117,6 +119,26 @@ def test_a_gate_of_which_the_bank_says_nothing_comes_to_a_person(
     ends = "succeeded" if charges else "requires_payment_method"
     assert acme.payment(asked["id"])["status"] == ends
     assert captured_by_bank(acme) == (12500 if charges else 0)
+    assert_audit_is_clean()
+
+
+def test_a_payer_who_comes_back_in_doubt_lets_the_bank_be_asked_at_once(
+    acme: ApiClient, bank: ProtocolWay
+) -> None:
+    asked = challenged(acme, **MANUAL)
+    began = Attempt.objects.get().created_at
+    back = decide(asked, "Approve")
+    bank.fault = "cut_before"
+    sweep_after(2 * 3600)
+    bank.fault = None
+
+    bring(back.fields, to=return_to(asked))
+    sweep()
+
+    assert acme.payment(asked["id"])["status"] == "requires_capture"
+    # The bank counts its days from the payer's visit, not from our doubt.
+    assert deadlines.expires_at(Attempt.objects.get()) == began + timedelta(days=7)
+    assert Attempt.objects.get(asked_at__gt=F("created_at"))
     assert_audit_is_clean()
 
 

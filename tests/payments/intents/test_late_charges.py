@@ -270,6 +270,28 @@ def test_a_refund_that_stands_after_the_banks_day_is_asked_about_once(
 
 
 @AT_THE_SANDBOX
+def test_what_was_heard_of_a_refund_before_it_was_found_counts_no_more(
+    canceled: str, bank: BankTransport
+) -> None:
+    found_settled()
+    bank.fault = "cut_after"
+    sweep_after(10)
+    bank.fault = None
+    absent = Outcome(Says.NO_RECORD)
+    Modification.objects.update(no_record_count=2)
+    sweep_after(60)
+    found = Modification.objects.get()
+    assert (found.status, found.no_record_count) == ("succeeded", 0)
+
+    with patch.object(repayments, "inquire_refund", lambda *_asked: absent):
+        sweep_after(2 * 86_400)
+    assert Modification.objects.get().no_record_count == 1
+
+    assert not Case.objects.filter(kind="bank_contradicts_book").exists()
+    sweep_after(86_400)
+
+
+@AT_THE_SANDBOX
 @pytest.mark.parametrize("says", [Says.NO_RECORD, Says.DECLINED])
 def test_a_refund_that_the_bank_has_taken_back_comes_to_a_person(
     says: Says, canceled: str, bank: BankTransport

@@ -122,9 +122,12 @@ def test_an_upload_is_refused_before_it_is_read(acme: ApiClient, bank: BankTrans
     upload = encode_multipart(BOUNDARY, {**fields, "more": ContentFile(b"x" * 3_000_000, "f")})
 
     with patch.object(TemporaryFileUploadHandler, "new_file") as spooling:
-        for sent in (encode_multipart(BOUNDARY, fields), upload):
-            assert bring(sent, content_type=MULTIPART_CONTENT).status == 400
+        arrivals = [
+            bring(sent, content_type=MULTIPART_CONTENT)
+            for sent in (encode_multipart(BOUNDARY, fields), upload)
+        ]
 
+    assert [arrival.status for arrival in arrivals] == [400, 413]
     assert not spooling.called
     assert_untouched(acme, paid)
 
