@@ -31,8 +31,10 @@ if __name__ == "__main__":
             # No fault of ours either: the database is away. Only now there are settings to read.
             from config import deployment
 
-            found = deployment.unanswered(problem)
-            sys.exit(f"{found.text} {found.hint}")
+            sentence = deployment.end_of_command(problem)
+            if sentence is None:
+                raise
+            sys.exit(sentence)
         finally:
             # Before its end Python would look for cycles in all that was loaded, for half a second.
             gc.freeze()

@@ -17,6 +17,7 @@ from django.core.checks import Warning as DeployWarning
 from django.core.exceptions import ImproperlyConfigured
 from django.core.mail import get_connection
 from django.db import DatabaseError, connections
+from psycopg import errors
 from redis import Redis, RedisError
 
 from acquirers.models import Route, Terminal
@@ -32,6 +33,10 @@ from panel.static_files import require_collected
 OLDEST, NEWEST = 15, 18
 CLOCKS_APART_SECONDS = 2.0
 PATIENCE_SECONDS = 5.0
+# SQLSTATEs of a database that is away, or lets nobody in, by their beginnings; and of a row that
+# somebody else has.
+AWAY = ("08", "28", "3D", "57P0", "53300")
+HELD = (errors.LockNotAvailable.sqlstate, errors.DeadlockDetected.sqlstate)
 POLICY = "noeviction"
 # Settings of Redis by which it writes to a disk; with replicas, the copying does too.
 LEADING, FOLLOWERS = ("repl-diskless-sync",), ("save", "appendonly", "repl-diskless-load")
@@ -108,6 +113,20 @@ def _database() -> Iterator[Finding]:
     if (apart := abs((now - datetime.now(UTC)).total_seconds())) > CLOCKS_APART_SECONDS:
         text = f"The clocks of this host and of the database are {apart:.0f} s apart."
         yield Finding("E005", text, "Run a time service, such as chrony, on both.")
+
+
+def end_of_command(problem: Exception) -> str | None:
+    """Return the sentence by which a command ends that the database has not served.
+
+    :returns: None if the database has answered: then it is a fault to be reported whole.
+    """
+    state = getattr(problem, "sqlstate", None) or getattr(problem.__cause__, "sqlstate", None)
+    if state in HELD:
+        return "Another process holds what this command needs. Run it again."
+    if state is not None and not state.startswith(AWAY):
+        return None
+    found = unanswered(problem)
+    return f"{found.text} {found.hint}"
 
 
 def unanswered(problem: Exception) -> Finding:
@@ -272,7 +291,10 @@ def _clients_address(seen: str, passed_on: str) -> Iterator[Finding]:
         return
     way = ", ".join(added) or "none"
     text = f"The service takes {seen} for the client's address; its proxies have added: {way}."
-    hint = "Let each proxy add to X-Forwarded-For, and set PROXY_HOPS to their number."
+    hint = (
+        "Let each proxy add to X-Forwarded-For, and set PROXY_HOPS to their number. Run this where"
+        " the name leads through all of them, as it leads clients."
+    )
     yield Finding("E025", text, hint)
 
 

@@ -3,8 +3,12 @@
 import re
 from pathlib import Path
 
+import psycopg
 import pytest
+from django.db import OperationalError
+from psycopg import errors
 
+from config import deployment
 from devstack.state import ROOT
 from tests.stage.own_ports import refusing_port
 from tests.stage.processes import run
@@ -74,3 +78,29 @@ def test_a_command_without_a_database_says_one_sentence(command: str, tmp_path: 
     *before, sentence = said.splitlines()
     assert re.match(r"(?:CommandError: )?The (?:database|migration) .+\.$", sentence), said
     assert [line for line in before if not line.startswith("release ")] == []
+
+
+@pytest.mark.parametrize(("state", "says"), [
+    (psycopg.OperationalError(), "Look at DATABASE_URL"),
+    (errors.AdminShutdown(), "Look at DATABASE_URL"),
+    (errors.InvalidPassword(), "Look at DATABASE_URL"),
+    (errors.TooManyConnections(), "Look at DATABASE_URL"),
+    (errors.ProtocolViolation(), "Look at DATABASE_URL"),  # As PgBouncer ends a wait.
+    (errors.LockNotAvailable(), "Run it again."),
+    (errors.DeadlockDetected(), "Run it again."),
+    (errors.DiskFull(), None),
+    (errors.QueryCanceled(), None),
+], ids=lambda one: type(one).__name__)  # fmt: skip
+@pytest.mark.parametrize("is_wrapped", [False, True])
+def test_a_command_says_what_kept_it_from_the_database(
+    state: psycopg.OperationalError, says: str | None, is_wrapped: bool
+) -> None:
+    problem: Exception = state
+    if is_wrapped:
+        problem = OperationalError()
+        problem.__cause__ = state
+
+    sentence = deployment.end_of_command(problem)
+
+    assert (sentence is None) == (says is None)
+    assert says is None or says in str(sentence)
