@@ -130,6 +130,8 @@ def on_starting(server: Arbiter) -> None:
 
 def post_worker_init(_worker: Worker) -> None:
     """Begin the heartbeat of a forked process; gunicorn calls this by name."""
+    # gunicorn leaves SIGHUP to the kernel in a worker: it would end with the payments in it.
+    reloads.refuse_from_now_on()
     heartbeat.begin()
     metrics_address.serve()
 

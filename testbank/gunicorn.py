@@ -2,6 +2,22 @@
 
 import os
 
+from gunicorn.arbiter import Arbiter
+from gunicorn.workers.base import Worker
+
+from core import reloads
+
+
+def on_starting(server: Arbiter) -> None:
+    """Let SIGHUP start no worker again; gunicorn calls this by name."""
+    server.handle_hup = reloads.refuse
+
+
+def post_worker_init(_worker: Worker) -> None:
+    """Let SIGHUP end no worker; gunicorn calls this by name."""
+    reloads.refuse_from_now_on()
+
+
 bind = os.environ.get("BANK_BIND", "127.0.0.1:8100")
 workers = 1
 # A silent card holds a thread for seconds. Two web processes ask 96 times at once, each Celery
