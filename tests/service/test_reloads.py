@@ -1,5 +1,6 @@
 """SIGHUP reloads nothing: each process goes on as it was, and says so (test_health has the web)."""
 
+import re
 import signal
 from pathlib import Path
 
@@ -37,6 +38,8 @@ def test_sighup_changes_nothing_but_the_log(kind: str, tmp_path: Path) -> None:
 
         assert bool(children) == (kind == "worker")
         for one in children:  # As to a whole group of processes.
+            # The parent is ready before they are.
+            until(lambda one=one: ignores_sighup(one.pid), PATIENCE_SECONDS)
             one.send_signal(signal.SIGHUP)
         process.signal(signal.SIGHUP)
         process.wait_for(f"({REFUSED}|Restarting)")
@@ -50,3 +53,9 @@ def test_sighup_changes_nothing_but_the_log(kind: str, tmp_path: Path) -> None:
     assert process.log.count(REFUSED) == 1
     assert "Restarting" not in process.log
     assert "exited with" not in process.log  # Of a child that died.
+
+
+def ignores_sighup(pid: int) -> bool:
+    status = Path(f"/proc/{pid}/status").read_text()
+    [ignored] = re.findall(r"^SigIgn:\s*([0-9a-f]+)$", status, re.M)
+    return bool(int(ignored, 16) >> (signal.SIGHUP - 1) & 1)
