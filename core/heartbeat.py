@@ -226,7 +226,8 @@ class Heartbeat:
         if is_wrong and not self._is_clock_wrong:
             log.error("clocks_differ", database_ahead_seconds=round(self._ahead_seconds))
         self._is_clock_wrong = is_wrong
-        WRONG_CLOCKS.set(is_wrong)
+        with _beating:  # The metrics' library has a lock of its own.
+            WRONG_CLOCKS.set(is_wrong)
 
     def _note_silence(self, problem: Error) -> None:
         if not self._is_silent:

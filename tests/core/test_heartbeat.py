@@ -144,6 +144,23 @@ def test_a_statement_that_takes_long_makes_no_clock_wrong(
     assert logs == []
 
 
+def test_no_fork_is_in_the_middle_of_a_beats_metric(
+    hasty: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A child would inherit the lock of the metrics' library, and wait for it for ever."""
+    held: list[bool] = []
+    monkeypatch.setattr(
+        heartbeat.WRONG_CLOCKS, "set", lambda _value: held.append(heartbeat._beating.locked())
+    )
+
+    heartbeat.write_down("worker")
+    heartbeat.begin()
+    await_that(lambda: len(held) > 2)
+    heartbeat.end()
+
+    assert set(held) == {True}
+
+
 def test_a_beat_keeps_no_connection(hasty: None, opened: list[Connection | None]) -> None:
     heartbeat.write_down("web")
     assert [one.closed for one in opened if one] == [True]
