@@ -51,7 +51,9 @@ class PlainLookups(ModelAdmin):
         filters = {one[0] if isinstance(one, tuple) else one for one in self.list_filter}
         roots = {one.split("__")[0] for one in filters if isinstance(one, str)}
         on_the_page = flatten_fieldsets(self.get_fieldsets(request))
-        return {"pk", self.opts.pk.name, *roots, *self.list_display, *on_the_page}
+        shown = {"pk", self.opts.pk.name, *roots, *self.list_display, *on_the_page}
+        # A foreign key has two names.
+        return shown | {one.attname for one in self.opts.concrete_fields if one.name in shown}
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         try:

@@ -128,6 +128,21 @@ def test_no_list_is_asked_about_a_column_that_it_does_not_show(operator: Client)
     assert len({query.split("?")[0] for query in asked}) > 8, asked
 
 
+def test_a_list_is_asked_about_what_its_rows_belong_to(operator: Client) -> None:
+    asked = [
+        f"{address(model, 'changelist')}?{name}__isnull=0"
+        for model in OURS
+        for column in model._meta.concrete_fields
+        if column.is_relation and column.name in admin.site._registry[model].list_display
+        for name in (column.name, column.attname)
+    ]
+
+    statuses = {query: operator.get(query).status_code for query in asked}
+
+    assert {query: status for query, status in statuses.items() if status != 200} == {}
+    assert len(asked) > 8, asked
+
+
 def hidden_columns(model: Any) -> set[str]:
     """Return the columns that a row's page does not show, nor its list, nor a filter of it."""
     page = admin.site._registry[model]
