@@ -116,6 +116,19 @@ def test_every_secret_and_file_of_the_containers_is_named() -> None:
     assert COMPOSE["services"]["webhooks"]["networks"] == ["inside", "deliveries"]
 
 
+def test_what_beat_writes_outlives_its_container() -> None:
+    """Without its file beat takes each task for just begun: one of days may never be due."""
+    beat = COMPOSE["services"]["beat"]
+    lasting = {
+        place: name
+        for name, _, place in (volume.partition(":") for volume in beat["volumes"])
+        if name in COMPOSE["volumes"]
+    }
+
+    for setting in ("MARK_FILE", "BEAT_FILE"):
+        assert str(Path(beat["environment"][setting]).parent) in lasting, setting
+
+
 def test_no_image_of_others_has_to_change_its_user_without_capabilities() -> None:
     """Such an image starts as root, and its first step becomes a user of its own."""
     bare = {name: one for name, one in COMPOSE["services"].items() if "cap_drop" in one}
