@@ -140,7 +140,7 @@ def test_every_secret_of_the_example_may_come_from_a_file() -> None:
 def test_the_pages_list_the_variables_that_files_may_hold() -> None:
     page = (ROOT / "docs/operate/install.md").read_text()
     listed = page.partition("These variables take one:")[2].partition("\n3. ")[0]
-    in_example = EXAMPLE.partition("A file for another variable is refused.")[2]
+    in_example = EXAMPLE.partition("A file for another setting of the application is refused.")[2]
 
     assert re.findall(r"`([A-Z0-9_]+)`", listed) == re.findall(
         r"[A-Z0-9_]{4,}", in_example.partition("\n# Signs")[0]
