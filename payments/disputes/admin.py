@@ -69,6 +69,7 @@ class DisputeAdmin(ActingAdmin):
             decided = self._acted(request, form, lambda: self._decide(request, form))
             if decided:
                 return _to(decided)
+            form.show_status()
         return self._page(request, form, f"Decide {dispute.id}")
 
     def _open(self, request: Any, form: OpenForm) -> Dispute:

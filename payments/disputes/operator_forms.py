@@ -69,6 +69,10 @@ class DecideForm(WithReason):
         allowed = [one for one in DisputeDecision if (dispute.status, one.value) in DISPUTES.pairs]
         self.fields["decision"].choices = [(one.value, one.label) for one in allowed]  # type: ignore[attr-defined]
 
+    def show_status(self) -> None:
+        """Let the form that was refused go with the status that the page shows now."""
+        self.data = {**self.data, "seen": self.dispute.status}
+
     def terms(self) -> Claim:
         """Return the terms of a chargeback: the inquiry's, with the due date that was typed."""
         return Claim(
