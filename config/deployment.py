@@ -25,6 +25,8 @@ from api.authentication import ApiKeyMissing
 from config import health, probe
 from config.front_door import HttpsRequired
 from core import certificates, installation, ip_addresses, redis
+from core.errors import UrlNotFound
+from core.http import is_panel_apart
 from core.postgresql import roles
 from panel.static_files import require_collected
 
@@ -259,38 +261,53 @@ def _is_smtp() -> bool:
     return settings.EMAIL_BACKEND.endswith("smtp.EmailBackend")
 
 
-def _own_address() -> Iterator[Finding]:
-    """Ask what a client asks, without a key: by https it is refused for the key alone."""
-    address = f"{settings.BASE_URL}/v1/balance"
+def _own_addresses() -> Iterator[Finding]:
+    for own in dict.fromkeys((settings.BASE_URL, settings.PANEL_URL)):
+        yield from _own_address(own)
+
+
+def _own_address(own: str) -> Iterator[Finding]:
+    """Ask what a client asks, without a key: by https it is refused for the key alone.
+
+    A panel's host of its own has no API: by https there is nothing at the address.
+    """
+    address = f"{own}/v1/balance"
     try:
         answer = requests.get(
             address, headers=probe.headers(), timeout=PATIENCE_SECONDS, allow_redirects=False
         )
     except requests.RequestException as problem:
-        text = f"{settings.BASE_URL} cannot be reached from here ({type(problem).__name__})."
+        text = f"{own} cannot be reached from here ({type(problem).__name__})."
         yield Finding("W013", text, "Look at the proxy, its certificate, and the name's address.")
         return
     if answer.status_code == HttpsRequired.http_status and HttpsRequired.code in answer.text:
-        text = f"{settings.BASE_URL} has TLS, and the service does not hear of it."
+        text = f"{own} has TLS, and the service does not hear of it."
         yield Finding("E014", text, "Set BEHIND_PROXY=true, and X-Forwarded-Proto at the proxy.")
-    elif answer.status_code != ApiKeyMissing.http_status:
+    elif answer.status_code not in (ApiKeyMissing.http_status, _without_api(own)):
         text = f"{address} is answered with {answer.status_code}, without a key."
         yield Finding("W015", text, "Start the web process, and look at that answer.")
     elif probe.SEEN not in answer.headers:
-        text = f"{settings.BASE_URL} is answered by another release, or with another SECRET_KEY."
+        text = f"{own} is answered by another release, or with another SECRET_KEY."
         yield Finding("W024", text, "Restart the web process, and run this with its settings.")
     else:
-        yield from _clients_address(answer.headers[probe.SEEN], answer.headers[probe.PASSED_ON])
+        yield from _clients_address(
+            own, answer.headers[probe.SEEN], answer.headers[probe.PASSED_ON]
+        )
 
 
-def _clients_address(seen: str, passed_on: str) -> Iterator[Finding]:
+def _without_api(own: str) -> int | None:
+    apart = is_panel_apart() and own == settings.PANEL_URL
+    return UrlNotFound.http_status if apart else None
+
+
+def _clients_address(own: str, seen: str, passed_on: str) -> Iterator[Finding]:
     # The first proxy may add to the client's claim, or write the header itself.
     own_part = passed_on.rpartition(probe.CLAIMED)[2]
     added = [address for part in own_part.split(",") if (address := part.strip())]
     if len(added) == settings.PROXY_HOPS and (not added or _is_same(added[0], seen)):
         return
     way = ", ".join(added) or "none"
-    text = f"The service takes {seen} for the client's address; its proxies have added: {way}."
+    text = f"{own}: the service takes {seen} for the client's address; proxies have added: {way}."
     hint = (
         "Let each proxy add to X-Forwarded-For, and set PROXY_HOPS to their number. Run this where"
         " the name leads through all of them, as it leads clients."
@@ -306,5 +323,5 @@ def _is_same(address: str, other: str) -> bool:
 
 
 LOOKS: tuple[Callable[[], Iterator[Finding]], ...] = (
-    _database, _migrations, _static_files, _acquirers, _redis, _mail, _own_address,
+    _database, _migrations, _static_files, _acquirers, _redis, _mail, _own_addresses,
 )  # fmt: skip

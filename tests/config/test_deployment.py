@@ -66,7 +66,7 @@ def test_without_a_database_nothing_is_asked(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def _answer(status: int | None, headers: Mapping[str, str] = MappingProxyType({})) -> Plant:
-    """Let our address answer a probe so; tests/config/test_probe.py asks real ones."""
+    """Let our addresses answer a probe so; tests/config/test_probe.py asks real ones."""
 
     def get(*_arguments: object, **_options: object) -> requests.Response:
         if status is None:
@@ -76,7 +76,11 @@ def _answer(status: int | None, headers: Mapping[str, str] = MappingProxyType({}
         answer.headers.update(headers)
         return answer
 
-    return lambda patch: patch.setattr(requests, "get", get)
+    def plant(patch: pytest.MonkeyPatch) -> None:
+        patch.setattr(requests, "get", get)
+        patch.setattr(settings, "PANEL_URL", settings.BASE_URL)
+
+    return plant
 
 
 def _keep(kept: dict[str, str], policy: str) -> Plant:
@@ -211,6 +215,19 @@ def test_a_live_installation_with_an_open_route_is_ready(monkeypatch: pytest.Mon
     monkeypatch.setattr(settings, "ACQUIRERS", kinds)  # With the sandbox's terminal.
 
     assert found() == []
+
+
+def test_a_panels_own_host_has_no_api(monkeypatch: pytest.MonkeyPatch) -> None:
+    _answer(404, WELL)(monkeypatch)
+    monkeypatch.setattr(settings, "PANEL_URL", "https://panel.example")
+    monkeypatch.setattr(settings, "PANEL_AT", "panel.example")
+
+    at_both = found()
+    monkeypatch.setattr(settings, "LIVEMODE", True)
+
+    assert at_both == ["W015", "W015"]
+    # The API's own host is found to lack it, as before.
+    assert found().count("W015") == 1
 
 
 def test_the_tests_own_server_is_read_as_it_is() -> None:

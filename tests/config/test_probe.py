@@ -77,21 +77,46 @@ def test_check_sees_how_requests_come_through_the_proxy(
 ) -> None:
     settings, changed, wanted = BEHIND[case]
     nginx = Nginx(tmp_path, web(settings).address, host=HOST, changed=changed)
-    trusted = tmp_path / "authority.pem"
-    trusted.write_text(nginx.authority.pem)
-    own = {**TLS, **settings, "BASE_URL": f"https://{HOST}:{nginx.tls}"}
     try:
-        _, said = run(
-            *("manage.py", "check", "--deploy", "--database", "default"),
-            **own,
-            REQUESTS_CA_BUNDLE=str(trusted),
-            no_proxy=HOST,  # The developer's own would answer for it.
-        )
+        said = _checked(settings, nginx, nginx)
     finally:
         nginx.stop()
 
-    found = re.findall(r"config\.([EW]0(?:13|14|15|24|25))\b", said)
-    assert found == wanted, said
+    assert [name for name, _ in said] == wanted, said
+
+
+@pytest.mark.slow
+@pytest.mark.every_case("each way to the panel is looked through")
+@pytest.mark.parametrize("case", ["all is well", "TLS that a client claims", "no address"])
+def test_check_looks_through_the_panels_own_proxy(case: str, web: Web, tmp_path: Path) -> None:
+    settings, changed, wanted = BEHIND[case]
+    for place in (at := tmp_path / "api", by := tmp_path / "panel"):
+        place.mkdir()
+    api = Nginx(at, web(settings).address, host=HOST)
+    panel = Nginx(by, web(settings).address, host=HOST, changed=changed)
+    try:
+        said = _checked(settings, api, panel)
+    finally:
+        api.stop()
+        panel.stop()
+
+    assert [name for name, _ in said] == wanted, said
+    assert all(f"https://{HOST}:{panel.tls}" in text for _, text in said)
+
+
+def _checked(settings: dict[str, str], api: Nginx, panel: Nginx) -> list[tuple[str, str]]:
+    """Return each finding about the way in, and its line."""
+    trusted = panel.home / "authorities.pem"
+    trusted.write_text(api.authority.pem + panel.authority.pem)
+    own = {
+        "BASE_URL": f"https://{HOST}:{api.tls}",
+        "PANEL_URL": f"https://{HOST}:{panel.tls}",
+        "REQUESTS_CA_BUNDLE": str(trusted),
+        "no_proxy": HOST,  # The developer's own would answer for it.
+    }
+    command = ("manage.py", "check", "--deploy", "--database", "default")
+    _, said = run(*command, **{**TLS, **settings, **own})
+    return re.findall(r"config\.([EW]0(?:13|14|15|24|25))\b(.*)", said)
 
 
 @pytest.mark.every_case("each is another way without a right token")
