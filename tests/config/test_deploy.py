@@ -2,11 +2,14 @@
 
 import configparser
 import json
+import os
 import re
+import shlex
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
@@ -15,6 +18,7 @@ import yaml
 from core.keyring import ring
 from devstack import pooler
 from devstack.state import ROOT
+from docsite import sources
 from tests.stage.client import ApiClient
 from tests.stage.draining import until
 from tests.stage.emptying import empty
@@ -157,8 +161,46 @@ def test_no_image_and_no_commit_takes_in_secrets_or_settings() -> None:
 
 
 def is_left_out_of_images(file: str) -> bool:
-    patterns = (ROOT / ".dockerignore").read_text().splitlines()
-    return not {file, *map(str, Path(file).parents)}.isdisjoint(patterns)
+    """Read the patterns as Docker does: of those that match, the last one decides."""
+    place = PurePosixPath("/", file)
+    is_out = False
+    for line in (ROOT / ".dockerignore").read_text().splitlines():
+        pattern = line.removeprefix("!")
+        # `**/` stands for any directories, and a pattern without `/` matches a last name.
+        wanted = pattern.removeprefix("**/") if pattern.startswith("**/") else f"/{pattern}"
+        if any(one.match(wanted) for one in (place, *place.parents)):
+            is_out = line == pattern
+    return is_out
+
+
+def test_an_image_has_each_file_that_a_page_of_the_site_leads_to() -> None:
+    """The site is built in the image: a link to a file that is missing there ends the build."""
+    pages = [*sources.DOCS.rglob("*.md"), *(ROOT / name for name in sources.BESIDE)]
+    linked = {
+        os.path.relpath(page.parent / target, ROOT)
+        for page in pages
+        for _, target, _ in sources.LINK.findall(page.read_text())
+    }
+
+    assert len(linked) > 100
+    assert {file for file in linked if is_left_out_of_images(file)} == set()
+    assert is_left_out_of_images("tests/config/test_deploy.py")
+
+
+def test_the_image_collects_the_static_files_with_the_settings_that_it_names() -> None:
+    text = (DEPLOY / "Dockerfile").read_text().replace("\\\n", " ")
+    [line] = re.findall(r"^RUN env (.+ collectstatic .+)$", text, re.M)
+    words = shlex.split(line)
+    settings = dict(word.split("=", 1) for word in words if "=" in word)
+    command = words[words.index("manage.py") :]
+
+    done = subprocess.run(
+        [sys.executable, *command, "--dry-run"],
+        cwd=ROOT, env=settings, capture_output=True, text=True,
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    assert "static files copied" in done.stdout
 
 
 def is_ignored_by_git(file: str) -> bool:
