@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 
 import acquirers
 from acquirers import references, standings
-from acquirers.conversation import answers, leases, schedule
+from acquirers.conversation import answers, leases
 from acquirers.conversation.kinds import Effect, Facts, Kind, Said
 from acquirers.conversation.models import begun
 from acquirers.declines import AUTHENTICATION_ABANDONED, explain
@@ -205,7 +205,6 @@ def _abandon(attempt: Attempt, outcome: Outcome) -> Effect:
 
 def _doubt(attempt: Attempt, outcome: Outcome) -> Effect:
     status = authorization.apply(attempt.intent, attempt, outcome)
-    schedule.begin_again(attempt, clock.now())
     show_attempt(attempt.intent, attempt)
     return Effect(status)
 

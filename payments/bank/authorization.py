@@ -83,6 +83,9 @@ def keep_numbers(attempt: Attempt, outcome: Outcome, *, operation: str = "") -> 
 
 def _still_unknown(intent: PaymentIntent, attempt: Attempt) -> PaymentStatus:
     intent.last_payment_error = None  # An earlier card's; this one has not failed.
+    if attempt.may_be_charged_unseen:
+        # Its payer may be at the bank's gate now, so "no record" counts from now on only.
+        schedule.begin_again(attempt, clock.now())
     if attempt.status != AttemptStatus.PROCESSING:
         transitions.change(attempt, AttemptStatus.PROCESSING, table=ATTEMPTS)
     schedule.ask_later(attempt)

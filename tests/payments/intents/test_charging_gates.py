@@ -183,6 +183,26 @@ def test_a_charge_after_the_attempts_end_is_found_without_a_return_and_given_bac
     assert_audit_is_clean()
 
 
+def test_a_charge_after_a_confirm_that_met_a_silent_bank_is_found(
+    acme: ApiClient, bank: ProtocolWay
+) -> None:
+    asked = challenged(acme)
+    gate = pressed(asked)
+    clock.advance(timedelta(minutes=30))
+    bank.fault = "cut_before"
+    use_another_card(acme, asked)
+    bank.fault = None
+    for seconds in (10, 30, 120):
+        sweep_after(seconds)
+    walk(gate)
+
+    go_on_asking()
+
+    assert acme.payment(asked["id"])["status"] == "succeeded"
+    assert captured_by_bank(acme) == 12500
+    assert_audit_is_clean()
+
+
 def test_an_attempt_whose_payer_never_pressed_is_not_asked_about(
     acme: ApiClient, bank: ProtocolWay
 ) -> None:
