@@ -18,7 +18,7 @@ from core.models import Process
 from payouts.models import Payout
 from payouts.states import PayoutStatus
 from vault import peers
-from webhooks.models import Lane
+from webhooks.delivery import fairness
 
 
 class Living(NamedTuple):
@@ -60,10 +60,13 @@ def every_seconds() -> dict[str, float]:
     return {entry["task"]: float(entry["schedule"]) for entry in entries}
 
 
-def oldest_due_seconds() -> float | None:
-    """Return for how long the oldest delivery is due; None if none is."""
+def unserved_seconds() -> float | None:
+    """Return for how long the oldest delivery is due that waits for a sender; None if none does.
+
+    Deliveries that wait for their receiver are left out (`fairness.unserved`).
+    """
     now = clock.now()
-    due = Lane.objects.filter(due_at__lte=now).aggregate(oldest=Min("due_at"))["oldest"]
+    due = fairness.unserved(now).aggregate(oldest=Min("due_at"))["oldest"]
     return (now - due).total_seconds() if due else None
 
 

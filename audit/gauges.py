@@ -105,8 +105,11 @@ def _processes() -> Families:
 def _waiting() -> Families:
     lanes = _family("pay_webhook_lanes", "Objects with deliveries that are not made yet.")
     lanes.add_metric([], Lane.objects.count())
-    due = _family("pay_webhook_due_seconds", "Age of the oldest delivery that is due; 0: none.")
-    due.add_metric([], figures.oldest_due_seconds() or 0)
+    due = _family(
+        "pay_webhook_due_seconds",
+        "Age of the oldest due delivery that waits for a sender; 0: none.",
+    )
+    due.add_metric([], figures.unserved_seconds() or 0)
     endpoints = _family("pay_webhook_endpoints", "Endpoints of merchants.", "status")
     counts = dict(
         Endpoint.objects.filter(deleted_at=None)

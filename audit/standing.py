@@ -16,7 +16,7 @@ from core import installation, redis
 
 # Each of them has to run somewhere.
 WANTED = ("web", "worker", "sender", "beat")
-# A delivery that is due waits for a free sender, and for its turn.
+# A due delivery waits for a free sender, and for its endpoint's turn.
 DUE_SECONDS = 120.0
 # Rounds of a task that may be missing, and the least time that counts.
 ROUNDS_MISSED, ROUND_SECONDS = 10, 120.0
@@ -123,10 +123,11 @@ def _may_be_elsewhere(task: str) -> bool:
 
 
 def _deliveries() -> Line:
-    waits = figures.oldest_due_seconds()
+    waits = figures.unserved_seconds()
     if waits is None:
-        return Line("deliveries", "none is due")
-    return Line("deliveries", f"the oldest is due for {_ago(waits)}", waits > DUE_SECONDS)
+        return Line("deliveries", "none waits for a sender")
+    text = f"the oldest has waited {_ago(waits)} for a sender"
+    return Line("deliveries", text, waits > DUE_SECONDS)
 
 
 def _unknown() -> Line:

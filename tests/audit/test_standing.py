@@ -21,7 +21,9 @@ from core.installation import PLACE
 from core.models import Installation, Mark, Process
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
+from tests.stage.factories import EndpointFactory
 from tests.stage.undecided import silent_case
+from tests.stage.webhook_world import claim_all, leases_run_out, tell
 
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
@@ -191,7 +193,21 @@ def test_a_delivery_that_is_due_for_long_is_told(healthy: None, acme: ApiClient)
     clock.advance(timedelta(minutes=3))
 
     parts, wrong = told()
-    assert (wrong, parts["deliveries"]) == (["deliveries"], "the oldest is due for 3 min")
+    assert wrong == ["deliveries"]
+    assert parts["deliveries"] == "the oldest has waited 3 min for a sender"
+
+
+def test_deliveries_that_wait_for_a_slow_receiver_are_right(healthy: None) -> None:
+    endpoint = EndpointFactory(failures_in_a_row=5)
+    for number in range(3):
+        tell(endpoint.merchant, f"cus_{number}")
+    clock.advance(timedelta(minutes=3))
+    assert len(claim_all()) == 2
+    assert told()[1] == []
+
+    leases_run_out()
+
+    assert told()[1] == ["deliveries"]
 
 
 def test_an_outcome_that_is_unknown_for_long_is_told(

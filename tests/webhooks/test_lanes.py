@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 
 from core import clock
+from events.models import Event
 from tests.stage.factories import EndpointFactory, MerchantFactory
 from tests.stage.webhook_world import (
     claim,
@@ -14,13 +15,14 @@ from tests.stage.webhook_world import (
     leases_run_out,
     ok,
     refused,
+    resend_event,
     rows,
     sequence_of,
     sequences,
     tell,
     tell_many,
 )
-from webhooks.delivery import lanes, shares
+from webhooks.delivery import fairness, lanes, shares
 from webhooks.delivery.messages import Claimed
 from webhooks.models import Delivery, Endpoint, Lane
 
@@ -240,6 +242,54 @@ def test_many_endpoints_of_one_merchant_leave_others_their_part_of_each_claim() 
         each = Counter(one.endpoint_id for one in claimed)
         assert (each.pop("we_b"), each.total()) == (shares.SHARE_BESIDE_OTHERS,) * 2
         lanes.release(claimed)
+
+
+@pytest.mark.parametrize(
+    ("status", "replay_xid", "unserved"),
+    [
+        ("enabled", None, ["cus_", "whd_"]),
+        ("enabled", 0, ["whd_"]),
+        ("failing", None, ["whd_"]),
+        ("disabled", None, []),
+    ],
+    ids=["enabled", "replaying", "failing", "disabled"],
+)
+def test_lanes_that_a_sender_could_take_are_unserved(
+    status: str, replay_xid: int | None, unserved: list[str]
+) -> None:
+    endpoint = EndpointFactory()
+    tell(endpoint.merchant)
+    deliver()
+    resend_event(Event.objects.get(), endpoint)
+    tell(endpoint.merchant)
+    Endpoint.objects.update(status=status, replay_xid=replay_xid)
+
+    found = fairness.unserved(clock.now())
+
+    assert sorted(lane.key[:4] for lane in found) == unserved
+
+
+def test_nothing_is_unserved_at_an_endpoint_that_a_sender_serves() -> None:
+    served, other = EndpointFactory(), EndpointFactory()
+    for number in range(9):
+        tell(served.merchant, f"cus_{number}")
+    claim_all()
+    tell(other.merchant)
+
+    assert [lane.endpoint_id for lane in fairness.unserved(clock.now())] == [other.id]
+
+    leases_run_out()
+
+    assert fairness.unserved(clock.now()).count() == 10
+
+
+def test_a_lane_that_is_not_due_is_not_unserved() -> None:
+    endpoint = EndpointFactory()
+    tell(endpoint.merchant)
+
+    deliver(refused)
+
+    assert not fairness.unserved(clock.now()).exists()
 
 
 def test_an_endpoint_that_succeeds_is_not_degraded_any_more() -> None:

@@ -12,11 +12,14 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Now
 
 from core import prepared
 from core.prepared import array
 from webhooks.delivery.messages import Capacity
 from webhooks.delivery.shares import DueEndpoint, Shares
+from webhooks.models import Endpoint, Lane
 
 # Deliveries under way per endpoint, over all processes; fewer to an endpoint that keeps failing.
 LEASES_MAX = 8
@@ -154,6 +157,22 @@ def take(now: datetime, lease_id: UUID, capacity: Capacity) -> list[int]:
         if lanes:
             return lanes
     return []
+
+
+def unserved(now: datetime) -> QuerySet[Lane]:
+    """Return the due lanes that a sender could take, of endpoints that no sender serves.
+
+    An endpoint with a live lease is served: its other lanes wait for its receiver, as after a
+    replay. Its room is no measure, for a prompt receiver leaves a part of it free at most moments.
+    A sender that died serves until its leases end (`WEBHOOK_LEASE_SECONDS`).
+
+    :param now: in the movable clock.
+    """
+    in_order = Q(endpoint__status=Endpoint.Status.ENABLED, endpoint__replay_xid=None)
+    by_hand = Q(endpoint__status__in=["enabled", "failing"], is_resend=True)
+    served = Lane.objects.filter(leased_until__gt=Now()).values("endpoint_id")
+    due = Lane.objects.filter(in_order | by_hand, due_at__lte=now)
+    return due.exclude(endpoint_id__in=served)
 
 
 def _all_round(now: datetime, capacity: Capacity) -> Iterator[list[DueEndpoint]]:
