@@ -10,8 +10,15 @@ import pytest
 
 from devstack.state import ROOT
 from tests.stage.debian_shop import FETCHING, IN_LIVE, INSTALL, lines, pay, receive, until_ready
+from tests.stage.guide_pages import commands
 from tests.stage.lengths import IS_FULL, tried
 from tests.stage.new_debian import NewDebian, new_host
+
+# The check of the payment page, as an operator gives it to cron.
+[CHECK] = re.findall(
+    r"^(?:\S+ ){4}\S+  (\S+)  (.+)$", (ROOT / "docs/operate/pci.md").read_text(), re.M
+)
+KEY_FILE = commands("pci")["11.6.1: changes of the page"][-1]
 
 
 def test_the_page_has_no_broken_command() -> None:
@@ -33,6 +40,15 @@ def test_the_page_names_files_units_and_settings_that_there_are() -> None:
     unit_files = {path.stem for path in (ROOT / "deploy/systemd").glob("*.service")}
     assert {unit for unit in units if unit.startswith("pay-")} - {"pay-static"} == unit_files
     assert (len(files) >= 4, settings - explained, len(settings) >= 10) == (True, set(), True)
+
+
+def test_the_line_for_cron_names_the_command_that_the_page_installs() -> None:
+    """cron has no settings of ours, and looks for commands in /usr/bin and /bin alone."""
+    text = "".join(INSTALL)
+    [(name, directory)] = re.findall(r"^install .* /opt/pay/deploy/bin/(\S+) (\S+)$", text, re.M)
+
+    assert (CHECK[0], CHECK[1].split()[0]) == ("root", directory + name)
+    assert KEY_FILE.split()[-1] in CHECK[1].split()
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +74,7 @@ def test_the_page_as_it_is_written_leads_to_a_payment_a_refund_and_a_delivery(
     assert {"payment_intent.succeeded", "refund.succeeded"} <= {
         event["type"] for event in events["data"]
     }
+    _cron_finds_the_page_unchanged(host)
     _a_delivery_arrives(host)
     _all_of_it_comes_back_after_a_start_of_the_host(host)
     tried(len(INSTALL), "blocks of the page")
@@ -67,6 +84,17 @@ def _two(text: str) -> list[Any]:
     """Return two JSON values that are written one behind the other."""
     first, end = json.JSONDecoder().raw_decode(text)
     return [first, json.JSONDecoder().raw_decode(text[end:].lstrip())[0]]
+
+
+def _cron_finds_the_page_unchanged(host: NewDebian) -> None:
+    host.run(f"{KEY_FILE}\necho $key > {KEY_FILE.split()[-1]}")
+    as_cron = f"env --ignore-environment PATH=/usr/bin:/bin sh -c '{CHECK[1]}'"
+    unknown = host.run(f"{as_cron} 2>&1 || true")
+    # The command trusts authorities alone, as payers' browsers do; the page's certificate has none.
+    host.run("cat /etc/pay/tls/fullchain.pem >> $(/opt/pay/.venv/bin/python -m certifi)")
+
+    assert "CERTIFICATE_VERIFY_FAILED" in unknown, unknown
+    assert host.run(f"{as_cron} 2>&1") == ""
 
 
 def _a_delivery_arrives(host: NewDebian) -> None:
