@@ -210,7 +210,23 @@ class ApiViewSet(GenericViewSet[Any]):
         is_stored = is_fresh and isinstance(response.data, bytes)  # With the work: `kept_answer`.
         if request.method == "POST" and response.status_code == 200 and is_fresh and not is_stored:
             _store(response)
+        if response.status_code >= 400:
+            response.data = self._readable(response.data)
         return super().finalize_response(request, response, *args, **kwargs)
+
+    def _readable(self, refusal: dict[str, Any] | bytes) -> dict[str, Any]:
+        """Return a refusal without the objects that the key may not read.
+
+        The stored one is whole: a retry with another key of the merchant may read them.
+        """
+        error = (orjson.loads(refusal) if isinstance(refusal, bytes) else refusal)["error"]
+        return {"error": {name: value for name, value in error.items() if self._may_read(value)}}
+
+    def _may_read(self, value: Any) -> bool:
+        """Return whether the key may read a refusal's value: its text, or an object it carries."""
+        if not isinstance(value, dict):
+            return True
+        return may(self.key, resources.kinds()[value["object"]].scope, "GET")
 
 
 def _store(response: Response) -> None:

@@ -269,10 +269,10 @@ def error_schema(codes: Mapping[str, str], carried: Mapping[str, Shape]) -> Shap
     :param codes: the meanings of all codes that there are.
     :param carried: the objects that a refusal may carry, by name.
     """
-    objects = {
-        name: {**shape, "description": "The object that the refusal is about. Mostly absent."}
-        for name, shape in carried.items()
-    }
+    about = (
+        "The object that the refusal is about. Mostly absent; always if the key may not read it."
+    )
+    objects = {name: {**shape, "description": about} for name, shape in carried.items()}
     fields = {
         "type": _ERROR_TYPES.open("What kind of problem it is."),
         "code": Choices("ErrorCode", codes).open(

@@ -97,6 +97,19 @@ def test_to_a_disabled_endpoint_nothing_is_sent_again(acme: ApiClient) -> None:
     assert resent() == {}
 
 
+def test_a_replayed_refusal_shows_no_endpoint_that_the_key_may_not_read(acme: ApiClient) -> None:
+    event, disabled = told(acme.merchant), endpoint(acme, status="disabled")
+    body = {"webhook_endpoint": disabled.id}
+    scoped = acme.with_scopes(webhook_endpoints="none")
+    first = resend(acme, event, body, idempotency_key="k")
+
+    again = resend(scoped, event, body, idempotency_key="k")
+
+    assert first.error["webhook_endpoint"]["url"] == disabled.url
+    assert (again.refusal, "webhook_endpoint" in again.error) == (UNEXPECTED, False)
+    assert resend(acme, event, body, idempotency_key="k").body == first.body
+
+
 def test_what_an_endpoint_is_not_subscribed_to_is_not_sent_to_it(acme: ApiClient) -> None:
     event, other = told(acme.merchant), endpoint(acme, enabled_events=["refund.failed"])
 

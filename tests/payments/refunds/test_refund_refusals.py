@@ -9,6 +9,7 @@ from tests.stage.bank_transport import BankTransport
 from tests.stage.books import refused, row_counts
 from tests.stage.client import REFUNDS, Answer, ApiClient
 from tests.stage.factories import DECLINED_CARD, unconfirmed
+from tests.stage.threeds import challenged
 
 pytestmark = [
     pytest.mark.usefixtures("books_agree"),
@@ -283,3 +284,44 @@ def test_what_is_expanded_needs_its_scope_too(
     for field in ("payment_intent", "attempt"):
         answer = scoped.get(f"{REFUNDS}/{made}?expand[]={field}")
         assert answer.refusal == (403, "permission_denied", None)
+
+
+# --- The payment that a refusal carries -------------------------------------------------------
+
+
+def test_a_refusal_carries_no_payment_that_the_key_may_not_read(
+    paid: str, acme: ApiClient, bank: BankTransport
+) -> None:
+    """The payment shows the link to the bank, and the payer's address."""
+    scoped, reader = acme.with_scopes(payment_intents="none"), acme.with_scopes()
+    waiting = challenged(acme)["id"]
+    acme.refund(paid)
+
+    for payment_id, code in (
+        (waiting, "payment_intent_unexpected_state"),
+        (paid, "payment_already_refunded"),
+    ):
+        answer = ask(scoped, bank, payment_id)
+        assert answer.refusal == (400, code, None)
+        assert [*answer.error] == [
+            "type", "code", "message", "param", "doc_url", "request_id",
+        ]  # fmt: skip
+        assert ask(reader, bank, payment_id).error["payment_intent"]["id"] == payment_id
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_replayed_refusal_shows_each_key_what_it_may_read(
+    is_first: bool, acme: ApiClient, bank: BankTransport
+) -> None:
+    clients = [acme.with_scopes(payment_intents="none"), acme.with_scopes(payment_intents="read")]
+    waiting = challenged(acme)["id"]
+
+    first, again = (
+        one.refund(waiting, idempotency_key="k") for one in (clients if is_first else clients[::-1])
+    )
+
+    without, whole = (first, again) if is_first else (again, first)
+    assert again.headers["Idempotent-Replayed"] == "true"
+    shown = whole.error.pop("payment_intent")
+    assert shown["next_action"]["type"] == "redirect_to_url"
+    assert without.body == whole.body
