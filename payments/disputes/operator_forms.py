@@ -71,7 +71,9 @@ class DecideForm(WithReason):
 
     def show_status(self) -> None:
         """Let the form that was refused go with the status that the page shows now."""
-        self.data = {**self.data, "seen": self.dispute.status}
+        data = self.data.copy()
+        data["seen"] = self.dispute.status
+        self.data = data
 
     def terms(self) -> Claim:
         """Return the terms of a chargeback: the inquiry's, with the due date that was typed."""
