@@ -10,19 +10,19 @@ from events.models import Event
 from webhooks.delivery import wakeups
 from webhooks.models import Endpoint
 
-# Is the event, or an earlier one of its object, still pending? Then no delivery is added, and the
-# pending one is sent at once.
+# Is the event, or an earlier one of its object, still pending? Then the pending one is sent now.
+# The event itself may not be among them: the endpoint was not subscribed to its type.
 OWED = """
-SELECT 1 FROM webhooks_delivery
+SELECT bool_or(sequence = %(sequence)s) FROM webhooks_delivery
 WHERE endpoint_id = %(endpoint)s AND lane_key = %(aggregate)s AND status = 'pending'
     AND sequence <= %(sequence)s
-LIMIT 1
 """
 
 # Waits for a transaction that holds the lane: otherwise the lane would wait on for its retry, up to
 # a day. This causes no deadlock, because no transaction with a lane waits for an endpoint.
 HURRY = """
-UPDATE webhooks_lane SET due_at = %(now)s WHERE endpoint_id = %(endpoint)s AND key = %(aggregate)s
+UPDATE webhooks_lane SET due_at = least(due_at, %(now)s)
+WHERE endpoint_id = %(endpoint)s AND key = %(aggregate)s
 """
 
 # A resend has a lane of its own: the promised order of an object's events leaves resends out.
@@ -46,8 +46,9 @@ Facts = dict[str, str | int | datetime]
 def resend(event: Event, endpoints: Iterable[Endpoint]) -> None:
     """Send an event once more, in the caller's transaction, which has locked the endpoints.
 
-    One attempt without retries, which changes no endpoint's status. If the event, or an earlier
-    one of its object, is still pending at an enabled endpoint, that delivery is sent now instead.
+    One attempt without retries, which changes no endpoint's status. If the event is still pending
+    at an enabled endpoint, that delivery is sent now instead, behind earlier ones of its object.
+    Made before its time, it is none of the ten attempts either.
 
     :param endpoints: none of them disabled.
     """
@@ -70,12 +71,13 @@ def resend(event: Event, endpoints: Iterable[Endpoint]) -> None:
 
 
 def _hurry(endpoint: Endpoint, facts: Facts) -> bool:
+    """Let what is owed of the object be sent now; return whether the event is among it."""
     # Pending deliveries of a failing endpoint are about to be canceled.
     if endpoint.status != Endpoint.Status.ENABLED:
         return False
     with connection.cursor() as cursor:
         cursor.execute(OWED, facts)
-        is_owed = cursor.fetchone() is not None
-        if is_owed:
+        [[is_owed]] = cursor.fetchall()
+        if is_owed is not None:
             cursor.execute(HURRY, facts)
-    return is_owed
+    return bool(is_owed)

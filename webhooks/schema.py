@@ -281,7 +281,8 @@ EVENTS = {
         ResendForm,
         description=(
             "One attempt, outside of the schedule; or at once, if the event is still owed to the "
-            "endpoint. The answer comes before the sending."
+            "endpoint, where an early attempt is none of the ten. The answer comes before the "
+            "sending."
         ),
         refuses=(EndpointUnexpectedState,),
     ),

@@ -26,6 +26,7 @@ def delivery(url: str, **changes: Any) -> Claimed:
         "url": url,
         "attempt": 1,
         "planned_at": real_now(),
+        "scheduled_at": real_now(),
         "is_resend": False,
         "is_degraded": False,
         "body": BODY,

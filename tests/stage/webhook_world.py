@@ -66,8 +66,13 @@ def deliver(reply: Any = ok) -> list[int]:
 
 def fail_until_given_up(endpoint: Endpoint) -> None:
     """Walk the clock until a delivery to the endpoint has failed for the tenth time."""
+    fail(endpoint, times=outcomes.MAX_ATTEMPTS)
+
+
+def fail(endpoint: Endpoint, *, times: int) -> None:
+    """Walk the clock until a delivery to the endpoint has failed so often."""
     deliver(refused)
-    for seconds in outcomes.DELAYS_SECONDS:
+    for seconds in outcomes.DELAYS_SECONDS[: times - 1]:
         clock.advance(timedelta(seconds=seconds + 1))
         deliver(refused)
     endpoint.refresh_from_db()
@@ -113,12 +118,13 @@ def sequence_of(claimed: Claimed) -> int:
     return Event.objects.get(id=claimed.event_id).sequence
 
 
-def rows(endpoint: Endpoint, *fields: str) -> list[tuple[Any, ...]]:
+def rows(endpoint: Endpoint, *fields: str, **only: Any) -> list[tuple[Any, ...]]:
     """Return the endpoint's attempts in the order in which they were written.
 
     Ids of one millisecond have no order; what one statement wrote is in the order of its events.
     """
-    written = Delivery.objects.filter(endpoint=endpoint).order_by("created_at", "sequence")
+    of_it = Delivery.objects.filter(endpoint=endpoint, **only)
+    written = of_it.order_by("created_at", "sequence")
     return list(written.values_list(*fields))
 
 

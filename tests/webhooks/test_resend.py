@@ -11,6 +11,7 @@ from tests.stage.webhook_world import (
     claim,
     deliver,
     disable,
+    fail,
     refused,
     resend_event,
     rows,
@@ -66,6 +67,68 @@ def test_what_is_owed_anyway_is_sent_now_and_in_order(sequence: int) -> None:
 
     assert deliver() == [1, 2]
     assert not Delivery.objects.filter(trigger="resend").exists()
+
+
+def test_an_event_that_was_not_subscribed_to_is_sent_beside_an_earlier_one_that_is_owed() -> None:
+    endpoint = EndpointFactory()
+    tell(endpoint.merchant)
+    deliver(refused)
+    Endpoint.objects.update(enabled_events=["refund.created"])
+    tell(endpoint.merchant)
+    endpoint.refresh_from_db()
+
+    resend_event(event(2), endpoint)
+
+    assert sorted(deliver()) == [1, 2]
+    assert rows(endpoint, "trigger", "sequence")[-1] == ("resend", 2)
+
+
+def test_resends_spend_no_attempt_of_the_schedule() -> None:
+    endpoint = EndpointFactory()
+    tell(endpoint.merchant)
+    deliver(refused)
+    [planned] = rows(endpoint, "attempt", "delay_seconds", "scheduled_at", status="pending")
+
+    for _ in range(12):
+        resend_event(event(1), endpoint)
+        assert deliver(refused) == [1]
+
+    endpoint.refresh_from_db()
+    assert (endpoint.status, endpoint.troubled_at) == ("enabled", None)
+    assert rows(endpoint, "attempt", "delay_seconds", "scheduled_at", status="pending") == [planned]
+    assert Lane.objects.get().due_at == planned[2]
+    # The schedule goes on at its times.
+    clock.advance(planned[2] - clock.now())
+    assert deliver(refused) == [1]
+    assert rows(endpoint, "attempt", "delay_seconds", status="pending") == [(3, 300)]
+
+
+def test_a_resend_after_nine_failures_is_not_the_last_attempt() -> None:
+    endpoint = EndpointFactory()
+    tell(endpoint.merchant)
+    fail(endpoint, times=9)
+
+    resend_event(event(1), endpoint)
+    assert deliver(refused) == [1]
+
+    endpoint.refresh_from_db()
+    assert endpoint.status == "enabled"
+    assert rows(endpoint, "attempt", "is_missed", status="failed")[-1] == (10, False)
+    clock.advance(timedelta(days=1))
+    assert deliver(refused) == [1]
+    endpoint.refresh_from_db()
+    assert endpoint.status == "failing"
+
+
+def test_a_resend_sends_what_is_due_no_later() -> None:
+    endpoint = EndpointFactory()
+    tell(endpoint.merchant)
+    due_at = Lane.objects.get().due_at
+    clock.advance(timedelta(hours=1))
+
+    resend_event(event(1), endpoint)
+
+    assert Lane.objects.get().due_at == due_at
 
 
 def test_an_earlier_event_than_what_is_owed_is_sent_beside_it() -> None:

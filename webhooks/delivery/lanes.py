@@ -27,14 +27,14 @@ log = structlog.get_logger(__name__)
 # while that one waited for a lock.
 HEADS = """
 SELECT lane.id, head.id, endpoint.merchant_id, endpoint.id, head.event_id, endpoint.url,
-    head.attempt, head.created_at, lane.is_resend,
+    head.attempt, head.created_at, head.scheduled_at, lane.is_resend,
     endpoint.failures_in_a_row >= %(degraded_after)s::int
         OR coalesce(endpoint.slow_until > now(), false),
     event.body
 FROM webhooks_lane AS lane
 JOIN webhooks_endpoint AS endpoint ON endpoint.id = lane.endpoint_id
 CROSS JOIN LATERAL (
-    SELECT id, event_id, attempt, created_at FROM webhooks_delivery
+    SELECT id, event_id, attempt, created_at, scheduled_at FROM webhooks_delivery
     WHERE endpoint_id = lane.endpoint_id AND lane_key = lane.key AND status = 'pending'
     ORDER BY sequence LIMIT 1
 ) AS head

@@ -35,7 +35,7 @@ class Claimed:
 
     :param since: a moment at or before the beginning of the lease, so that this process never
         takes its lease for longer than it is.
-    :param planned_at: in the movable clock.
+    :param planned_at: in the movable clock, as `scheduled_at` is.
     :param body: the event's stored bytes, sent as they are.
     :param secrets: the endpoint's signing secrets, the newest first; empty if none could be opened.
     :param is_degraded: the endpoint has failed several times in a row, or takes long to answer.
@@ -50,6 +50,7 @@ class Claimed:
     url: str
     attempt: int
     planned_at: datetime
+    scheduled_at: datetime
     is_resend: bool
     is_degraded: bool
     body: bytes = field(repr=False)
@@ -80,6 +81,16 @@ class Answer:
     @property
     def is_success(self) -> bool:
         return self.error is None
+
+    @property
+    def is_early(self) -> bool:
+        """Whether a person asked for it before its time: then it is none of the ten attempts."""
+        return self.attempted_at < self.claimed.scheduled_at
+
+    @property
+    def tries(self) -> int:
+        """The attempts of the schedule up to this one, with it: 0…10."""
+        return self.claimed.attempt - self.is_early
 
 
 # In the order in which an attempt can meet them.

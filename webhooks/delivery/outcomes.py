@@ -111,15 +111,15 @@ WHERE delivery.id = went.id AND delivery.status = 'pending'
 TRY_AGAIN = """
 WITH again AS (
     SELECT * FROM unnest(%(lanes)s::bigint[], %(deliveries)s::text[], %(ids)s::text[],
-            %(delays)s::int[], %(due)s::timestamptz[])
-        AS again (lane_id, delivery_id, id, delay_seconds, due_at)
+            %(attempts)s::int[], %(delays)s::int[], %(due)s::timestamptz[])
+        AS again (lane_id, delivery_id, id, attempt, delay_seconds, due_at)
 ), planned AS (
     INSERT INTO webhooks_delivery
         (id, merchant_id, endpoint_id, event_id, event_type, url, lane_key, aggregate_id,
          sequence, trigger, status, is_missed, attempt, delay_seconds, scheduled_at, created_at)
     SELECT again.id, failed.merchant_id, failed.endpoint_id, failed.event_id, failed.event_type,
         failed.url, failed.lane_key, failed.aggregate_id, failed.sequence, failed.trigger,
-        'pending', false, failed.attempt + 1, again.delay_seconds, again.due_at,
+        'pending', false, again.attempt, again.delay_seconds, again.due_at,
         %(now)s::timestamptz
     FROM again JOIN webhooks_delivery AS failed ON failed.id = again.delivery_id
 )
@@ -169,6 +169,8 @@ class _Step:
     def due_at(self) -> datetime | None:
         if self.delay_seconds is None:
             return None
+        if self.answer.is_early:  # The schedule goes on as if it had not been.
+            return self.answer.claimed.scheduled_at
         took = timedelta(milliseconds=self.answer.duration_ms)
         return self.answer.attempted_at + took + timedelta(seconds=self.delay_seconds)
 
@@ -227,12 +229,12 @@ def _delay(answer: Answer, health: dict[str, _Health]) -> int | None:
         return None
     if health[claimed.endpoint_id].status != ON:
         return None
-    return _delay_after(claimed.attempt)
+    return _delay_after(answer.tries)
 
 
-def _delay_after(attempt: int) -> int | None:
-    """Return the seconds to wait after failed attempt 1…10 (contract 9); None after the last."""
-    return DELAYS_SECONDS[attempt - 1] if attempt < MAX_ATTEMPTS else None
+def _delay_after(tries: int) -> int | None:
+    """Return the seconds to wait after failed attempts (contract 9); None after the tenth."""
+    return (0, *DELAYS_SECONDS)[tries] if tries < MAX_ATTEMPTS else None
 
 
 # --- The endpoints ----------------------------------------------------------------------------
@@ -284,12 +286,12 @@ def _health(endpoint_id: str, status: str, failures: int, answers: Sequence[Answ
     for answer in answers:
         if answer.claimed.endpoint_id != endpoint_id:
             continue
-        is_well = answer.is_success or is_well and answer.claimed.attempt < TROUBLE_FROM
+        is_well = answer.is_success or is_well and answer.tries < TROUBLE_FROM
         is_troubled = not answer.is_success and (
-            is_troubled or status == ON and answer.claimed.attempt >= TROUBLE_FROM
+            is_troubled or status == ON and answer.tries >= TROUBLE_FROM
         )
         failures = 0 if answer.is_success else failures + 1
-        is_last = answer.claimed.attempt == MAX_ATTEMPTS
+        is_last = answer.tries == MAX_ATTEMPTS
         gives_up |= is_last and not answer.is_success and status == ON
     if gives_up:
         log.warning("webhook_endpoint_failing", endpoint=endpoint_id)
@@ -330,6 +332,7 @@ def _try_again(steps: list[_Step], now: datetime) -> None:
             "lanes": array(step.answer.claimed.lease.lane_id for step in steps),
             "deliveries": array(step.answer.claimed.delivery_id for step in steps),
             "ids": array(ids.new("whd") for _ in steps),
+            "attempts": array(step.answer.tries + 1 for step in steps),
             "delays": array(step.delay_seconds for step in steps),
             "due": array(str(step.due_at).replace(" ", "T") for step in steps),
             "now": now,
