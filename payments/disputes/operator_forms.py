@@ -71,9 +71,8 @@ class DecideForm(WithReason):
 
     def show_status(self) -> None:
         """Let the form that was refused go with the status that the page shows now."""
-        data = self.data.copy()
-        data["seen"] = self.dispute.status
-        self.data = data
+        # By items: a form's data unpacked at once would give the list of each field's values.
+        self.data = dict(self.data.items()) | {"seen": self.dispute.status}
 
     def terms(self) -> Claim:
         """Return the terms of a chargeback: the inquiry's, with the due date that was typed."""

@@ -10,6 +10,8 @@ from merchants.models import User
 from tests.stage.visitors import HTML, PASSWORD, Visitor
 
 SEED = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
+# A code of before its last moment is refused, however soon after it was read.
+PERIOD_SECONDS, TYPED_WITHIN_SECONDS = 30, 2
 CODE, CODE_AGAIN, AGAIN = "/account/code", "/account/code/again", "/account/reauthenticate"
 
 
@@ -22,8 +24,11 @@ def add_recovery_codes(user: User) -> list[str]:
 
 
 def code(seed: str = SEED) -> str:
-    """Return the code that the app shows now."""
-    counter = int(time.time()) // 30
+    """Return the code that the app shows now; who sees it change soon waits for the next one."""
+    left = PERIOD_SECONDS - time.time() % PERIOD_SECONDS
+    if left < TYPED_WITHIN_SECONDS:
+        time.sleep(left)
+    counter = int(time.time()) // PERIOD_SECONDS
     return auth.format_hotp_value(auth.hotp_value(seed, counter))
 
 
