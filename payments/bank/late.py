@@ -37,6 +37,7 @@ from payments.intents.transition import move
 SILENT = (Answer.UNKNOWN, Answer.PENDING)
 # The answers that say something about a modified order, whichever process has asked.
 WORDS = (Answer.APPROVED, Answer.LAPSED, Answer.NO_RECORD)
+RELEASES = (ModificationKind.VOID, ModificationKind.FALL_BACK, ModificationKind.REVERSE)
 RELEASED_SINCE = (Answer.VOIDED, Answer.LAPSED)
 
 log = structlog.get_logger(__name__)
@@ -72,18 +73,20 @@ def hear_modification(
     """
     is_of_before = outcome.is_from_inquiry and asked.attempt.status != row.attempt.status
     said = Answer.UNKNOWN if is_of_before else outcome.answer
-    is_late = _is_late(row, said)
+    is_done_since = row.status == ModificationStatus.FAILED and _is_done(row, said)
+    is_anothers = is_done_since and _is_anothers(row, outcome)
+    is_late = is_done_since and not is_anothers
     is_booked = is_late and _booked(row, outcome)
+    # While the bank is asked for something else, its yes is neither booked nor a contradiction yet.
+    is_followed = is_late and not is_booked and modification_rows.has_open(row.attempt)
     case = cases.lock_decided(row.attempt, operation_id=row.id)
     if row.kind == ModificationKind.CAPTURE and said is Answer.APPROVED:
         _keep_the_captures_numbers(row.attempt, outcome)
     if case is not None:
-        word = said if said in WORDS else None
+        is_word = said in WORDS and not is_anothers and not is_followed
         compare = partial(_compare_modification, row, case, said, is_booked=is_booked)
-        compare_with_decision(kind, row, case, word, compare)
+        compare_with_decision(kind, row, case, said if is_word else None, compare)
         return
-    # While the bank is asked for something else, its yes is neither booked nor a contradiction yet.
-    is_followed = is_late and not is_booked and modification_rows.has_open(row.attempt)
     if is_late and not is_booked and not is_followed:
         _open_case(row, f"The bank says {said.value} to the {row.kind} {row.id}, which had failed.")
     elif asked.status == ModificationStatus.SUCCEEDED and _is_undone(row, said):
@@ -146,15 +149,19 @@ def _was_released(attempt: Attempt) -> bool:
 # --- Captures and releases --------------------------------------------------------------------
 
 
-def _is_late(row: Modification, answer: Answer) -> bool:
-    """Return whether the bank has done what had failed.
+def _is_anothers(row: Modification, outcome: Outcome) -> bool:
+    """Return whether the yes to a failed row is explained by what has succeeded since.
 
-    Of a capture it shows the order alone: another capture may have taken its money since.
+    An inquiry shows the order alone. More captured money than is booked is a yes to both captures.
     """
-    if row.status != ModificationStatus.FAILED or not _is_done(row, answer):
+    if not outcome.is_from_inquiry:
         return False
-    others = row.attempt.modifications.filter(kind=row.kind, status=ModificationStatus.SUCCEEDED)
-    return row.kind != ModificationKind.CAPTURE or not others.exists()
+    attempt = row.attempt
+    done = attempt.modifications.filter(status=ModificationStatus.SUCCEEDED)
+    if row.kind == ModificationKind.CAPTURE:
+        is_booked = done.filter(kind=row.kind).exists()
+        return is_booked and (outcome.captured or 0) <= attempt.captured_minor
+    return done.filter(kind__in=RELEASES).exists() or bool(attempt.intent.refunded_minor)
 
 
 def _is_done(row: Modification, answer: Answer) -> bool:

@@ -21,10 +21,12 @@ from payments.bank import attempts, modifications
 from payments.charging import tasks
 from payments.deciding import decisions
 from payments.intents.models import Attempt, Modification
+from testbank.models import Authorization
 from tests.stage import bank_books
 from tests.stage.audited import assert_audit_is_clean, assert_our_own_books_agree, audit
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
+from tests.stage.doors import CAPTURE_FAILS
 from tests.stage.factories import GOOD_CARD
 from tests.stage.sweeper import sweep_after
 from tests.stage.threeds import challenged
@@ -111,8 +113,10 @@ def test_a_capture_that_is_called_not_charged_can_be_asked_for_again(
 
     bank.fault = None
     again = acme.post(f"/v1/payment_intents/{capture.intent_id}/capture")
+    a_day_passes()
 
     assert (again["status"], acme.pending()) == ("succeeded", 12500)
+    assert acts(capture) == ["opened", "decided"]
     assert_audit_is_clean()
 
 
@@ -135,7 +139,11 @@ def test_a_void_that_is_called_not_released_leaves_the_money_to_be_captured(
     assert acme.payment(void.intent_id)["status"] == "requires_capture"
 
     bank.fault = None
-    assert acme.post(f"/v1/payment_intents/{void.intent_id}/cancel")["status"] == "canceled"
+    again = acme.post(f"/v1/payment_intents/{void.intent_id}/cancel")
+    a_day_passes()
+
+    assert again["status"] == "canceled"
+    assert acts(void) == ["opened", "decided"]
     assert_audit_is_clean()
 
 
@@ -492,6 +500,70 @@ def test_a_capture_that_was_refunded_since_is_no_contradiction(
     days_pass()
 
     assert acts(capture) == ["opened", "decided", "confirmed"]
+    assert_audit_is_clean()
+
+
+def test_money_that_was_refunded_since_is_no_contradiction_of_not_released(
+    void: Case, operator: User, acme: ApiClient, bank: BankTransport
+) -> None:
+    decide(operator, void, NOT_RELEASED)
+    bank.fault = None
+    acme.post(f"/v1/payment_intents/{void.intent_id}/capture")
+    assert acme.refund(void.intent_id)["method"] == "void"
+
+    a_day_passes()
+
+    assert acts(void) == ["opened", "decided"]
+    assert_audit_is_clean()
+
+
+def test_the_release_of_a_refused_capture_is_no_contradiction_of_not_released(
+    acme: ApiClient, bank: BankTransport, operator: User
+) -> None:
+    void = silent_modification(acme, bank, "cancel", number=CAPTURE_FAILS)
+    decide(operator, void, NOT_RELEASED)
+    bank.fault = None
+    acme.post(f"/v1/payment_intents/{void.intent_id}/capture")
+    assert acme.payment(void.intent_id)["status"] == "requires_payment_method"
+
+    a_day_passes()
+
+    assert acts(void) == ["opened", "decided"]
+    assert_audit_is_clean()
+
+
+def test_a_bank_that_has_taken_the_money_of_both_captures_opens_the_case_again(
+    capture: Case, operator: User, acme: ApiClient, bank: BankTransport
+) -> None:
+    decide(operator, capture, NOT_CHARGED)
+    bank.fault = None
+    path = f"/v1/payment_intents/{capture.intent_id}/capture"
+    acme.post(path, {"amount_to_capture": 5000})
+    a_day_passes()
+    assert acts(capture) == ["opened", "decided"]
+
+    Authorization.objects.update(captured_amount=12500)
+    a_day_passes()
+
+    capture.refresh_from_db()
+    assert (capture.kind, capture.status) == ("bank_contradicts_book", "open")
+    assert acts(capture) == ["opened", "decided", "reopened"]
+
+
+def test_a_decided_capture_is_not_compared_while_another_is_at_the_bank(
+    capture: Case, operator: User, acme: ApiClient, bank: BankTransport
+) -> None:
+    decide(operator, capture, NOT_CHARGED)
+    bank.fault = "cut_after"
+    acme.post(f"/v1/payment_intents/{capture.intent_id}/capture")
+    bank.fault = None
+
+    settling.settle(modifications.KIND, of(capture), modifications.KIND.ask(of(capture)))
+    sweep_after(10)
+    a_day_passes()
+
+    assert acts(capture) == ["opened", "decided"]
+    assert (acme.payment(capture.intent_id)["status"], acme.pending()) == ("succeeded", 12500)
     assert_audit_is_clean()
 
 

@@ -26,6 +26,7 @@ from testbank.models import Authorization
 from tests.stage.bank_days import begin_at_noon, wait_for_refunds
 from tests.stage.bank_transport import BankTransport, call_bank
 from tests.stage.client import ApiClient
+from tests.stage.factories import GOOD_CARD
 from tests.stage.sweeper import sweep_after
 
 NEVER_KNOWN = "4000001100000058"
@@ -62,13 +63,15 @@ def silent_case(shop: ApiClient, **terms: object) -> Case:
     return Case.objects.get(intent=paid["id"])
 
 
-def silent_modification(shop: ApiClient, bank: Any, act: str = "capture") -> Case:
+def silent_modification(
+    shop: ApiClient, bank: Any, act: str = "capture", *, number: str = GOOD_CARD
+) -> Case:
     """Return the case of a capture, or a cancellation, that the bank has not answered for an hour.
 
     The bank stays out of reach; what it never got lies in `bank.lost`.
     """
     begin_at_noon()
-    paid = shop.pay(capture_method="manual")
+    paid = shop.pay(number, capture_method="manual")
     bank.fault = "lost"
     shop.post(f"/v1/payment_intents/{paid['id']}/{act}")
     clock.advance(timedelta(seconds=settings.CASE_AFTER_SECONDS))
