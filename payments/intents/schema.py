@@ -42,7 +42,7 @@ PARTS = {
     "Card": schema.record(
         "A card as it may be shown. The number and the security code are never shown.",
         {
-            "brand": schema.BRAND.open("The card network."),
+            "brand": nullable(schema.BRAND.open("The card network; null if it is unknown.")),
             "bin": {**text("The first 6 digits of the number."), "pattern": "^[0-9]{6}$"},
             "last4": {**text("The last 4 digits of the number."), "pattern": "^[0-9]{4}$"},
             "masked": text("The first 6 digits, asterisks, and the last 4 digits."),

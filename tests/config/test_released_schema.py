@@ -95,6 +95,16 @@ def test_what_is_added_breaks_no_client(name: str) -> None:
     assert change(*GROWING[name]) == []
 
 
+def test_a_correction_breaks_no_client_and_any_other_null_does() -> None:
+    before = deepcopy(NOW)
+    before["components"]["schemas"]["Card"]["properties"]["brand"]["anyOf"].remove({"type": "null"})
+    assert broken(before, NOW) == []
+
+    later = deepcopy(NOW)
+    later["components"]["schemas"]["Card"]["properties"]["card_type"]["anyOf"] += [{"type": "null"}]
+    assert [one.endswith("card: card_type may be null") for one in broken(before, later)] == [True]
+
+
 def test_the_schema_breaks_no_client_of_the_released_one() -> None:
     before = json.loads(RELEASED.read_bytes())
 

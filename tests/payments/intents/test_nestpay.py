@@ -10,7 +10,9 @@ import pytest
 
 from acquirers import terminals
 from acquirers.models import BankExchange, Terminal
+from acquirers.sandbox import cards
 from payments.intents.models import Attempt
+from testbank import behaviours
 from testbank.nestpay.terminals import FIRST, SECOND, NestpayTerminal
 from tests.stage.audited import assert_audit_is_clean
 from tests.stage.bank_books import order
@@ -28,6 +30,8 @@ from tests.stage.threeds import authenticate, challenged, decide
 pytestmark = pytest.mark.django_db(databases=["default", "bank"])
 
 DECLINED, CHARGED_SILENTLY = "4000000000009995", "4000001100000017"
+# Of a network that the service does not know; the bank's contract may have it.
+OF_MIR = "2200000000000004"
 AN_HOUR = 3600
 
 
@@ -54,6 +58,22 @@ def test_a_sale_is_taken_and_voided_whole_on_its_day(acme: ApiClient, bank: Prot
     assert (made["status"], made["method"]) == ("succeeded", "void")
     assert (order().state, order().given_back) == ("voided", (12500,))
     assert_audit_is_clean()
+
+
+def test_a_card_of_a_network_that_is_unknown_has_no_brand(
+    acme: ApiClient, bank: ProtocolWay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only in live, which takes more than test cards. Each answer is held against the schema."""
+    monkeypatch.setattr(cards, "NUMBERS", {OF_MIR})
+    monkeypatch.setitem(behaviours.CARDS, OF_MIR, behaviours.APPROVE)
+
+    paid = acme.pay(OF_MIR)
+
+    assert (paid["status"], paid["card"]["brand"]) == ("succeeded", None)
+    [attempt] = acme.get(f"/v1/payment_intents/{paid['id']}?expand[]=attempts")["attempts"]
+    shown = [paid["card"], attempt["card"]]
+    shown += [event["data"]["object"]["card"] for event in acme.events_of(paid["id"])[1:]]
+    assert {card["brand"] for card in shown} == {None}
 
 
 def test_a_part_waits_for_the_end_of_the_day_and_the_rest_for_its_turn(
