@@ -12,6 +12,7 @@ from django.db.models import Count, Max, Min
 from django.utils import timezone
 
 from acquirers.conversation import kinds
+from audit.daily import runs
 from audit.daily.models import DailyRun
 from core import clock, rounds
 from core.models import Process
@@ -100,15 +101,13 @@ def unknown_kinds() -> list[str]:
 
 
 def has_audited() -> bool:
-    """Return whether a daily audit has ever ended, in whatever way."""
+    """Return whether an audit has ever ended, in whatever way."""
     ended = DailyRun.objects.exclude(status=DailyRun.Status.RUNNING)
     return ended.filter(job=DailyRun.Job.AUDIT).exists()
 
 
 def clean_audit_seconds() -> float | None:
-    """Return how long ago the last clean daily audit ended; None if none is known."""
-    clean = DailyRun.objects.filter(
-        job=DailyRun.Job.AUDIT, status=DailyRun.Status.DONE, findings=0
-    ).aggregate(last=Max("ended_at"))
-    last = clean["last"]
+    """Return how long ago the last clean audit ended, daily or by hand; None if none is known."""
+    done = runs.conclusive().filter(job=DailyRun.Job.AUDIT, status=DailyRun.Status.DONE)
+    last = done.filter(findings=0).aggregate(last=Max("ended_at"))["last"]
     return (timezone.now() - last).total_seconds() if last else None

@@ -141,7 +141,7 @@ def _cases() -> Families:
         age = (clock.now() - row["since"]).total_seconds() if row else 0
         oldest.add_metric([kind], age)
     yield from (count, oldest)
-    audit = _family("pay_clean_audit_seconds", "Time since the last clean daily audit.")
+    audit = _family("pay_clean_audit_seconds", "Time since the last clean audit.")
     seconds = figures.clean_audit_seconds()
     if seconds is not None:
         audit.add_metric([], seconds)

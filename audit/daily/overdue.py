@@ -68,7 +68,7 @@ def troubles() -> list[Trouble]:
 
 def _newest() -> Newest:
     """Return the newest run of each job by how it ended."""
-    rows = DailyRun.objects.order_by("job", "status", "-day", "-id").distinct("job", "status")
+    rows = runs.conclusive().order_by("job", "status", "-day", "-id").distinct("job", "status")
     if settings.SETTLEMENT_FILES:
         # A terminal's file that a person has read makes up for no run of the whole bank's.
         rows = rows.exclude(counts__has_key=runs.TERMINALS)

@@ -32,6 +32,8 @@ LOOKED_BACK = 31
 CHUNK = 5000
 # Counted by a run that has read the file of one terminal alone.
 TERMINALS = "terminals"
+# Counted by an audit with a shorter window than the daily one's: it asked about fewer attempts.
+SHORTER = "shorter"
 
 
 @dataclass(slots=True)
@@ -76,6 +78,11 @@ def begin(job: DailyRun.Job, day: date) -> DailyRun | None:
     return _tries(job, day).filter(number=run.number, begun_at=now).first()
 
 
+def begin_by_hand(job: DailyRun.Job) -> DailyRun:
+    """Begin a run of the newest due day in the name of a person; it takes no try of beat's."""
+    return DailyRun.objects.create(job=job, day=day_due(), begun_at=timezone.now())
+
+
 @contextmanager
 def recorded(run: DailyRun) -> Iterator[Result]:
     """Write down how a run ends: the block fills the result, or fails."""
@@ -101,8 +108,7 @@ def reconciled(
     :raises NotASettlementFile: the first line does not name the columns.
     :raises BeingRead: another reading is under way.
     """
-    run = DailyRun.objects.create(job=Job.RECONCILE, day=day_due(), begun_at=timezone.now())
-    with recorded(run) as result:
+    with recorded(begin_by_hand(Job.RECONCILE)) as result:
         made = reading.read(file, days=days, terminal=terminal)
         add(result, made)
         if terminal:
@@ -111,6 +117,11 @@ def reconciled(
     if not made.unread and terminal is None:
         _narrow_left_out(made.days)
     return made
+
+
+def conclusive() -> QuerySet[DailyRun]:
+    """Return the runs without the audits of a shorter window that found nothing."""
+    return DailyRun.objects.exclude(findings=0, counts__has_key=SHORTER)
 
 
 def left_out() -> QuerySet[DailyRun]:

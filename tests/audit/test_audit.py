@@ -23,11 +23,11 @@ CHARGED, NEVER_KNOWN = "4000001100000017", "4000001100000058"
 DEBIT = "4766620000000001"
 
 
-def audit() -> tuple[int, str]:
+def audit(*options: str) -> tuple[int, str]:
     """Run the command; return its exit status and what it said."""
     said = StringIO()
     try:
-        call_command("audit", stdout=said)
+        call_command("audit", *options, stdout=said)
     except SystemExit as end:
         return int(end.code), said.getvalue()
     return 0, said.getvalue()

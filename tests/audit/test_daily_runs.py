@@ -6,20 +6,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
+from acquirers.gateway import StatementUnreadable
+from audit import figures, report
 from audit.daily import jobs, runs, tasks
 from audit.daily.models import DailyRun
 from audit.reconciliation.models import Difference, KeptLine
 from core import clock
 from merchants.models import User
 from testbank import settlement_files
+from tests.audit.test_audit import audit, unguarded
 from tests.stage.bank_days import begin_at_noon, end_the_day
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.settlement_days import a_difference, busy_day, today
+from tests.stage.transfers import enrich
 
 # In real transactions: settlement sees what is committed.
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "bank"])
@@ -176,6 +180,80 @@ def test_findings_of_the_audit_are_told(shop: ApiClient, monkeypatch: pytest.Mon
     tasks.run_due()
 
     assert check_money() == (1, [f"audit: 2 findings in the run of {runs.day_due()}"])
+
+
+WRONG = "UPDATE ledger_movement SET net = net + {by}, amount = amount + {by} WHERE net = 700"
+
+
+@pytest.fixture
+def earner(shop: ApiClient) -> ApiClient:
+    """A merchant that earned something after clean daily runs."""
+    the_night_comes()
+    tasks.run_due()
+    assert check_money()[0] == 0
+    enrich(shop.merchant, 700)
+    return shop
+
+
+def test_an_audit_by_hand_that_found_something_is_told_until_one_is_clean(
+    earner: ApiClient,
+) -> None:
+    unguarded(WRONG.format(by=1))
+    assert audit()[0] == 1
+
+    assert check_money() == (1, [f"audit: 1 findings in the run of {runs.day_due()}"])
+
+    unguarded(WRONG.replace("700", "701").format(by=-1))
+    assert audit()[0] == 0
+    assert check_money()[0] == 0
+    assert rows(job="audit") == [("audit", "done", number) for number in (1, None, None)]
+
+
+def test_a_clean_audit_by_hand_is_the_last_clean_one(earner: ApiClient) -> None:
+    DailyRun.objects.filter(job="audit").delete()
+    assert figures.clean_audit_seconds() is None
+
+    assert audit()[0] == 0
+
+    assert figures.clean_audit_seconds() is not None
+    daily = runs.begin(Job.AUDIT, runs.day_due())
+    assert daily is not None
+    assert daily.number == 1
+
+
+def test_an_audit_of_a_shorter_window_ends_no_finding(earner: ApiClient) -> None:
+    DailyRun.objects.filter(job="audit").update(findings=1)
+
+    assert audit("--window", "1")[0] == 0
+
+    assert check_money() == (1, [f"audit: 1 findings in the run of {runs.day_due()}"])
+    assert figures.clean_audit_seconds() is None
+    assert audit("--window", "3")[0] == 0
+    assert check_money()[0] == 0
+
+
+def test_findings_of_an_audit_of_a_shorter_window_are_told(earner: ApiClient) -> None:
+    unguarded(WRONG.format(by=1))
+
+    assert audit("--window", "1")[0] == 1
+
+    assert check_money() == (1, [f"audit: 1 findings in the run of {runs.day_due()}"])
+
+
+def test_an_audit_by_hand_without_the_banks_answer_is_no_audit(
+    earner: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unreadable(*_arguments: Any) -> None:
+        raise StatementUnreadable("The bank did not answer.")
+
+    DailyRun.objects.filter(job="audit").delete()
+    monkeypatch.setattr(report, "run", unreadable)
+
+    with pytest.raises(CommandError):
+        audit()
+
+    said = f"audit: the run of {runs.day_due()} failed (StatementUnreadable)"
+    assert check_money() == (1, [said])
 
 
 def test_days_without_a_run_are_caught_up_with_by_one(shop: ApiClient) -> None:

@@ -7,10 +7,9 @@ from django.core.management.base import CommandError, CommandParser
 
 from acquirers.gateway import StatementUnreadable
 from api.commands import JobCommand
-from audit import contradictions, report
 from audit.asked import Pace
+from audit.daily import jobs
 from audit.findings import Findings
-from core import context
 
 
 class Command(JobCommand):
@@ -33,9 +32,7 @@ class Command(JobCommand):
     def handle(self, *_args: Any, **options: Any) -> None:
         pace = Pace(timedelta(days=options["window"]), options["rate"])
         try:
-            with context.work():
-                made = report.run(pace)
-                contradictions.note(made)
+            made = jobs.audited(pace)
         except StatementUnreadable as error:
             raise CommandError(f"{error} Is the bank reachable? Nothing is proved.") from error
         for found in made.findings:
