@@ -28,7 +28,7 @@ from core import certificates, installation, ip_addresses, redis
 from core.errors import UrlNotFound
 from core.http import is_panel_apart
 from core.postgresql import roles
-from panel.static_files import require_collected
+from panel.static_files import of_another_release, require_collected
 
 # All tests run with the newest. Those of payments, refunds, deliveries and retention have passed
 # with the oldest, and no gate repeats that.
@@ -65,6 +65,7 @@ SELECT (SELECT quote_ident(pg_get_userbyid(relowner)) FROM made
                    AND prosecdef AND NOT has_function_privilege(oid, 'EXECUTE'))
 """
 MEND = "Run: manage.py migrate, with the owner's address in OWNER_DATABASE_URL."
+COLLECT = "Run: manage.py collectstatic --noinput"
 
 
 class Finding(NamedTuple):
@@ -183,7 +184,12 @@ def _static_files() -> Iterator[Finding]:
     try:
         require_collected()
     except ImproperlyConfigured as problem:
-        yield Finding("E007", str(problem), "Run: manage.py collectstatic --noinput")
+        yield Finding("E007", str(problem), COLLECT)
+        return
+    if files := of_another_release():
+        # Browsers refuse such a script: the page names the digest of this release's.
+        text = f"{settings.STATIC_ROOT} has static files of another release: {files[0]} differs."
+        yield Finding("E007", text, f"{COLLECT}, then restart the web processes.")
 
 
 def _acquirers() -> Iterator[Finding]:

@@ -9,6 +9,7 @@ import pytest
 import requests
 from django.conf import settings
 from django.core.checks import run_checks
+from django.core.files.storage import storages
 from django.core.mail.backends.base import BaseEmailBackend
 from django.db import connection
 from psycopg import connect
@@ -162,6 +163,11 @@ def _live(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(deployment, "require_collected", lambda: None)
 
 
+def _of_the_next_release(patch: pytest.MonkeyPatch) -> None:
+    names = {"payer_gate.js": "payer_gate.0123456789ab.js"}
+    patch.setattr(storages["staticfiles"], "hashed_files", names)
+
+
 PLANTED: dict[str, tuple[Plant, list[str]]] = {
     "an old server": (_server(version="14"), ["E002"]),
     "a new server": (_server(version="19"), ["W002"]),
@@ -183,6 +189,7 @@ PLANTED: dict[str, tuple[Plant, list[str]]] = {
     "a standby is waited for": (_waits("b", "on"), []),
     "no such statement": (_server(now="nothing"), ["E001"]),
     "a migration that lacks": (_not_migrated, ["E006"]),
+    "static files of the next release": (_of_the_next_release, ["E007"]),
     "no acquirer": (_live, ["E008"]),
     "a Redis that is away": (_redis_away, ["W009"]),
     "a Redis that saves": (_keep({"save": "60 1", "appendonly": "no"}, "noeviction"), ["E010"]),

@@ -1,5 +1,6 @@
 """Static files: hashed, compressed, kept for a year; and how much a page takes to be shown."""
 
+import json
 import re
 import subprocess
 import sys
@@ -10,9 +11,12 @@ from typing import Any
 import pytest
 import requests
 from django.contrib.staticfiles.storage import staticfiles_storage
+from django.core.management import call_command
 
 from devstack import static_files
 from devstack.state import ROOT
+from panel.static_files import of_another_release
+from payments.payer.pages import GATE_SCRIPT
 from tests.stage.emptying import empty
 from tests.stage.factories import PaymentFactory, open_merchant
 from tests.stage.panel_pages import addresses
@@ -59,6 +63,31 @@ def test_a_collection_that_was_broken_off_is_done_again(tmp_path: Path) -> None:
     static_files.collect_if_changed(tmp_path / "static", lambda: done.append(1))
 
     assert done == [1]
+
+
+@pytest.mark.slow
+def test_files_of_another_release_are_found_until_these_are_collected(
+    tmp_path: Path, settings: Any
+) -> None:
+    """A host that goes back has newer files, and names of the next release."""
+    settings.STATIC_ROOT = str(tmp_path)
+    call_command("collectstatic", interactive=False, verbosity=0)
+    ours = json.loads((tmp_path / "staticfiles.json").read_text())
+    named = tmp_path / ours["paths"][GATE_SCRIPT]
+    settings.STATIC_ROOT = str(tmp_path)  # A process reads the names once.
+    assert of_another_release() == []
+
+    (tmp_path / GATE_SCRIPT).write_text("next()")
+    ours["paths"][GATE_SCRIPT] = "payer_gate.0123456789ab.js"
+    (tmp_path / "staticfiles.json").write_text(json.dumps(ours))
+    settings.STATIC_ROOT = str(tmp_path)
+    assert of_another_release() == [GATE_SCRIPT]
+
+    call_command("collectstatic", interactive=False, verbosity=0)
+    settings.STATIC_ROOT = str(tmp_path)
+    assert of_another_release() == []
+    assert staticfiles_storage.url(GATE_SCRIPT) == f"/static/{named.name}"
+    assert named.read_bytes() == (ROOT / "panel/static" / GATE_SCRIPT).read_bytes()
 
 
 class Visitor:

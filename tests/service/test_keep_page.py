@@ -44,6 +44,8 @@ END
 sed --in-place '/^BANK_DATABASE_URL=/s,127.0.0.1/,127.0.0.1:5433/,' /etc/pay/environment
 """
 LOST = 3
+# Such as E007, of files of another release.
+LOOK = "pay-manage check --deploy --database default 2>&1"
 
 
 def test_the_page_has_no_broken_command() -> None:
@@ -55,11 +57,22 @@ def test_the_page_has_no_broken_command() -> None:
     assert all(len(STEPS[step]) == 1 for step in FETCHED)
 
 
+@pytest.mark.parametrize("step", ["Start the next release", "Go back"])
+def test_a_release_starts_with_static_files_of_its_own(step: str) -> None:
+    """The names of collected files are one list, which is read at each start."""
+    [block] = STEPS[step]
+    order = ("ln --symbolic", "pay-manage collectstatic", "systemctl restart pay-web")
+
+    assert sorted(order, key=block.index) == [*order]
+    assert not any("collectstatic" in one for one in STEPS["Migrate"])
+
+
 @pytest.fixture
 def host(tmp_path: Path) -> Iterator[NewDebian]:
     with new_host(tmp_path) as host:
         code = next_release(tmp_path / "next")
         (code / "core/version.py").write_text('VERSION = "0.2.0"\n')
+        (code / "panel/static/payer_gate.js").write_text("// Another one.\n")
         with tarfile.open(host.root / "root/pay-next.tar.gz", "w:gz") as packed:
             packed.add(code, arcname=".")
         yield host
@@ -98,6 +111,7 @@ def test_the_page_keeps_the_money_of_a_host(host: NewDebian) -> None:
     before = follow(host, "Migrate")
     assert all(f"intents.{name}" in before for name in GROWN), before
     pay(host, "on_the_new_schema.json")
+    assert "E007" not in host.run(LOOK)
     follow(host, "Start the next release")
     assert host.run("pay-manage version").startswith("release 0.2.0\n")
     pay(host, "next.json")
@@ -105,6 +119,7 @@ def test_the_page_keeps_the_money_of_a_host(host: NewDebian) -> None:
     until_ready(host)
     assert host.run("pay-manage version").startswith("release 0.1.0\n")
     pay(host, "back.json")
+    assert "E007" not in host.run(LOOK)
 
     moment = host.run("su - postgres --command 'psql -At --command \"SELECT now()\"'").strip()
     lost = [pay(host, "lost.json")["id"] for _ in range(LOST)]
