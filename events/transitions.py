@@ -126,7 +126,8 @@ class Door:
         :param request_id: the request that the event names as its cause: the one that began the
             work which ends now, often not the current one.
         :param answer: is given the row as its event shows it, once it is saved. Before the event:
-            what plans the deliveries is a transaction's last statement.
+            what plans the deliveries is a transaction's last statement. A followed row is given
+            once it was followed, for its follower may move it again.
         :raises UnlistedTransition: the table has no such pair.
         """
         came_from = str(row.status)
@@ -134,9 +135,12 @@ class Door:
         MOVED.count_after_commit(self.table.noun, came_from, str(status))
         self.write(row)
         body = self.render(row)
-        if answer is not None:
+        follow = None if getattr(row, self.followed) is None else self.follow
+        if answer is not None and follow is None:
             answer(body)
         if event is not None:
             outbox.record(row.merchant, event, body, before, request_id=request_id)
-        if self.follow is not None and getattr(row, self.followed) is not None:
-            self.follow(row, before, request_id)
+        if follow is not None:
+            follow(row, before, request_id)
+            if answer is not None:
+                answer(self.render(row))

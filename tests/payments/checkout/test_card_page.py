@@ -235,9 +235,13 @@ def test_a_page_without_tries_ends_with_a_card_that_the_shop_has_confirmed_meanw
     assert acme.payment(payment)["status"] == "requires_action"
 
     card = confirmation(DECLINED_CARD, **three_d_secure("automatic"))
-    acme.post(f"/v1/payment_intents/{payment}/confirm", card)
+    path = f"/v1/payment_intents/{payment}/confirm"
+    first, again = (acme.post(path, card, idempotency_key="k") for _ in range(2))
 
     assert session(acme, made["id"])["expiration_reason"] == "too_many_tries"
+    assert acme.payment(payment)["status"] == "canceled"
+    assert first.body == again.body == acme.payment(payment).body
+    assert again.headers["Idempotent-Replayed"] == "true"
     assert "No more tries are possible here" in payer.open(made["url"]).text
 
 
