@@ -82,12 +82,13 @@ def is_about(row: Modification, asked: Modification, outcome: Outcome) -> bool:
     """Return whether an answer is about what the row is now.
 
     The answer to a void says nothing about the refund that the void has become since. A yes to it
-    is one too many: a person has to look.
+    is one too many: a person has to look. If a dispute was heard of since, only a yes counts: the
+    money went back in the way that was asked for.
     """
     if asked.dispute_reference is not None:
         return asked.dispute_reference == row.dispute_reference
     if asked.refund_reference == row.refund_reference:
-        return True
+        return row.dispute_reference is None or outcome.answer in repayments.RELEASED
     if outcome.answer is Answer.APPROVED:
         log.error("reversal_done_another_way", modification=row.id)
     return False

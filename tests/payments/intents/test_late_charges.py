@@ -32,7 +32,7 @@ from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.factories import GOOD_CARD
 from tests.stage.notifier import notifier_behind, take_in
-from tests.stage.sweeper import sweep_after
+from tests.stage.sweeper import leases_run_out, sweep, sweep_after
 from tests.stage.threeds import challenged
 
 pytestmark = [
@@ -367,6 +367,27 @@ def test_a_dispute_that_comes_while_the_void_is_at_the_bank_is_a_case(
     assert (reversal.status, reversal.dispute_reference) == ("succeeded", None)
     [case] = Case.objects.filter(kind="bank_contradicts_book")
     assert case.operation_id == reversal.id
+
+
+@AT_THE_SANDBOX
+@pytest.mark.parametrize("says", [Says.DECLINED, Says.SETTLED, Says.UNKNOWN])
+def test_a_dispute_that_comes_while_a_refused_void_is_at_the_bank_is_accepted(
+    says: Says, acme: ApiClient, canceled: str
+) -> None:
+    charged_and_disputed()
+
+    def told_meanwhile(_gateway: SandboxGateway, _order: Order) -> Outcome:
+        take_in()
+        return Outcome(says)
+
+    with patch.object(SandboxGateway, "void", told_meanwhile):
+        sweep_after(10)
+    assert Modification.objects.get().dispute_reference is not None
+    leases_run_out()
+    sweep()
+
+    take_in()
+    assert_the_cardholder_has_it(acme)
 
 
 @AT_THE_SANDBOX
