@@ -18,6 +18,7 @@ from api.authentication import key_of, may, merchant_of, require_scope
 from api.idempotency import Earlier
 from core import arrival, clock, standby
 from core.errors import DomainError, Explained, ParameterInvalid, ResourceMissing
+from core.folding import trimmed
 from core.querysets import MerchantRows
 from core.rest import expansion, query, resources
 from core.rest.expansion import Expandable, Shown
@@ -130,7 +131,8 @@ class ApiViewSet(GenericViewSet[Any]):
 
         :param rows: the merchant's rows that the list shows.
         """
-        prefix, _underscore, _rest = self.request.query_params.get("q", "").strip().partition("_")
+        # Trimmed as the list engine trims it, or an unseen character would hide the id here alone.
+        prefix, _underscore, _rest = trimmed(self.request.query_params.get("q", "")).partition("_")
         scope = resources.scopes_by_prefix().get(prefix)
         return rows if scope is None or may(self.key, scope, "GET") else rows.none()
 

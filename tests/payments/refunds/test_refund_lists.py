@@ -173,6 +173,9 @@ def test_a_key_that_may_not_read_refunds_finds_none(made: dict[str, str], acme: 
     scoped = acme.with_scopes(refunds="none", payment_intents="read")
 
     for path in ("/v1/payment_intents", "/v1/search"):
-        assert scoped.get(f"{path}?q={made['first']}")["data"] == []
+        for unseen in ("", "%20", "%E2%80%8B", "%EF%BB%BF"):
+            query = f"{path}?q={unseen}{made['first']}{unseen}"
+            assert acme.get(query)["data"] != []
+            assert scoped.get(query)["data"] == [], unseen
     cursor = scoped.get(f"/v1/search?q=x&starting_after={made['first']}")
     assert cursor.refusal == (404, "resource_missing", "starting_after")
