@@ -134,6 +134,25 @@ def test_each_panel_of_the_dashboard_has_a_place_and_a_question() -> None:
     assert all(panel["type"] == "row" or panel["targets"] for panel in panels)
 
 
+# Of the beat that is asked; the other figures are the same at each beat.
+OF_ONE_BEAT = {"pay_figures_up", "pay_clock_difference_seconds"}
+TAKEN_ONCE = re.compile(r"(max(?: by \(\w+\) )?\((delta\()?|absent\()$")
+
+
+def test_figures_of_the_whole_installation_count_once_however_many_beats_show_them() -> None:
+    table = WATCH.partition("Each beat's figures.")[2]
+    figures = set(re.findall(r"^\| `(pay_\w+)`", table, re.MULTILINE)) - OF_ONE_BEAT
+    panels = json.loads((FOLDER / "dashboard.json").read_text())["panels"]
+    asked = [rule["expr"] for rule in RULES]
+    asked += [target["expr"] for panel in panels for target in panel.get("targets", ())]
+
+    pairs = [pair for expr in asked for pair in re.findall(r"([a-z ()]*)\b(pay_\w+)", expr)]
+    uses = [(before, name) for before, name in pairs if name in figures]
+
+    assert len(uses) > 2 * len(figures)
+    assert [use for use in uses if not TAKEN_ONCE.search(use[0])] == []
+
+
 def test_the_share_of_failed_requests_leaves_out_each_look_at_the_health() -> None:
     [rule] = [rule["expr"] for rule in RULES if rule["alert"] == "RequestsFail"]
     looks = "|".join(path.removeprefix("/") for path in HEALTH_PATHS)
