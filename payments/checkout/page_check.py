@@ -4,8 +4,10 @@ A page without scripts can be compared byte by byte: with the same session, rend
 process. Only the form's ticket and the ends of its fields' names are new with every rendering.
 """
 
+import logging
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from html.parser import HTMLParser
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -112,7 +114,10 @@ def _fetched(http: requests.Session, address: str) -> Answered:
 
 
 def rendered(path: str) -> Answered:
-    """Return the answer of this release, given by this process."""
+    """Return the answer of this release, given by this process.
+
+    It is no request of a client, and cron would mail its line: the log of requests has none.
+    """
     scheme, host = urlsplit(settings.BASE_URL)[:2]
     environ: dict[str, Any] = {}
     setup_testing_defaults(environ)
@@ -124,13 +129,24 @@ def rendered(path: str) -> Answered:
     def begin(status: str, headers: list[tuple[str, str]], _problem: Any = None) -> Any:
         begun.extend([status, headers])
 
-    answer = WSGIHandler()(environ, begin)
-    try:
-        body = b"".join(answer)
-    finally:
-        getattr(answer, "close", lambda: None)()
+    with _no_line_of_requests():
+        answer = WSGIHandler()(environ, begin)
+        try:
+            body = b"".join(answer)
+        finally:
+            getattr(answer, "close", lambda: None)()
     status, headers = begun
     return Answered(int(status[:3]), dict(headers), body)
+
+
+@contextmanager
+def _no_line_of_requests() -> Iterator[None]:
+    requests_log = logging.getLogger("access")
+    was_disabled, requests_log.disabled = requests_log.disabled, True
+    try:
+        yield
+    finally:
+        requests_log.disabled = was_disabled
 
 
 # --- Compared ---------------------------------------------------------------------------------

@@ -82,6 +82,16 @@ def test_without_a_page_the_check_fails(acme: ApiClient, proxy: Proxy, tmp_path:
         call_command("check_payment_page")
 
 
+def test_what_this_process_answers_itself_is_no_line_of_the_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """cron mails whatever the command writes."""
+    caplog.set_level("INFO", "access")
+    assert page_check.rendered("/livez").status == 200
+
+    assert [record for record in caplog.records if record.name == "access"] == []
+
+
 def checked(key: str, tmp_path: Path) -> tuple[int, str]:
     """Run the command; return its exit status and its words."""
     file, said = tmp_path / "key", StringIO()
