@@ -1,5 +1,6 @@
 """A real dump, restored to before some payments while the bank went on: found, adopted, opened."""
 
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -20,10 +21,11 @@ from audit import reopening, report, restored
 from audit.management.commands import after_restore
 from audit.reconciliation.models import Difference
 from core import heartbeat, installation, marks
+from devstack.state import ROOT
 from events.jumps import BY
 from events.models import Jump
 from ledger.models import Price
-from merchants.models import AuditEntry, Invitation, Session
+from merchants.models import AuditEntry, Invitation, Session, User
 from payments.checkout.models import CheckoutSession
 from payments.intents.models import Attempt
 from payments.refunds import tasks
@@ -39,6 +41,7 @@ from tests.stage.draining import until
 from tests.stage.dumps import dump, restored_from
 from tests.stage.factories import EndpointFactory, payment
 from tests.stage.garanti.way import garanti_behind
+from tests.stage.second_factors import add_app, code
 from tests.stage.sweeper import Died, dies, sweep, sweep_after
 from tests.stage.transfers import at_the_bank, hear_after, pay_out, rich, sent, shown
 
@@ -464,6 +467,43 @@ def test_a_bank_that_is_away_opens_nothing(acme: ApiClient, bank: BankTransport)
         open_it()
 
     assert installation.is_held()
+
+
+def test_in_live_each_step_is_an_operators_as_the_page_writes_it(
+    settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (ROOT / "docs/operate/back-up.md").read_text()
+    written = re.findall(r"`manage\.py after_restore ([^`]+)`", page)
+    given = {"E-MAIL": "ada@pay.example", "TEXT": REASON}
+    ada = User.objects.create_superuser(given["E-MAIL"], "a long enough password")
+    add_app(ada)
+    settings.LIVEMODE = True
+    monkeypatch.setattr("sys.stdin", StringIO())
+
+    for words in written:
+        # It is asked for the code of the operator that is named.
+        with pytest.raises(CommandError, match="Type the six digits that the app of ada"):
+            call_command("after_restore", *(given.get(word, word) for word in words.split()))
+
+    assert {words.split()[0] for words in written} == {"compare", "open", "mail"}
+
+
+def test_in_live_an_operator_compares(
+    acme: ApiClient, bank: BankTransport, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_mark()
+    acme.pay()
+    hold()
+    ada = User.objects.create_superuser("ada@pay.example", "a long enough password")
+    add_app(ada)
+    settings.LIVEMODE = True
+    with pytest.raises(CommandError, match="Say which operator"):
+        compare()
+    monkeypatch.setattr("sys.stdin", StringIO(f"{code()}\n"))
+
+    call_command("after_restore", "compare", "--as", ada.email, stdout=(said := StringIO()))
+
+    assert "payments and payouts compared: 1" in said.getvalue()
 
 
 def end_beat() -> None:
