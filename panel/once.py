@@ -28,7 +28,7 @@ from api.idempotency import (
     handover,
 )
 from core import connections
-from core.errors import DomainError
+from core.errors import DomainError, InternalError
 from merchants.models import Member
 from panel import shown_once
 
@@ -73,6 +73,8 @@ def run(
     request: HttpRequest, member: Member, change: Callable[[], object], *, done: str
 ) -> HttpResponse:
     """Like `act`, for a change that opens its own transactions and claims the token in the first.
+
+    If the service fails after the change has claimed the token, it leads on like a form sent again.
 
     :raises DomainError: as `change` does; the token stays free.
     """
@@ -204,6 +206,11 @@ class _Sending:
             return again(first.object_id)
         except IdempotencyKeyInUse:
             return self._look_again()
+        except InternalError:
+            # Committed work goes on without its form, whose claim stays and names it.
+            if not idempotency.let_go():
+                raise
+            return self._look_again()
         except IdempotencyKeyReused:
             return render(self._request, "panel/sent_already.html", status=409)
         except IdempotencyKeyInvalid:
@@ -253,7 +260,7 @@ def _made(change: Callable[[], Made]) -> Made:
     try:
         return change()
     except BaseException as problem:
-        if isinstance(problem, DomainError):
+        if isinstance(problem, DomainError) and not isinstance(problem, InternalError):
             # It may have claimed the token in a transaction before the one that refused.
             idempotency.forget()
         # If all of it was rolled back.

@@ -189,12 +189,17 @@ def _name(claim: Claim, object_id: str) -> None:
         raise _in_use(claim)
 
 
-def let_go() -> None:
-    """End the lease of a request that failed, so that a retry need not wait for it to run out."""
+def let_go() -> bool:
+    """End the lease of a request that failed, so that a retry need not wait for it to run out.
+
+    :returns: whether the request has claimed its key.
+    """
     claim = current()
-    if claim is not None and claim.taken:
-        ours = row_of(claim).filter(response_status=None, lease_until=claim.lease_until)
-        ours.update(lease_until=timezone.now())
+    if claim is None or not claim.taken:
+        return False
+    ours = row_of(claim).filter(response_status=None, lease_until=claim.lease_until)
+    ours.update(lease_until=timezone.now())
+    return True
 
 
 def forget() -> None:

@@ -7,12 +7,17 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import OperationalError
 from django.test import Client
 from django.utils import timezone
 
+from acquirers.conversation import settling
 from api import idempotency
+from core import context
+from core.errors import InternalError
 from merchants.models import AuditEntry, IdempotencyKey
 from panel import once
+from payments.bank import inquiries
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
 from tests.stage.held_bank import HeldBank
@@ -328,6 +333,52 @@ def test_it_leads_to_what_a_sender_has_done_that_died_before_it_could_answer(
     assert (looked.status_code, looked.url) == (302, payment)
     assert (late.status_code, late.url) == (303, payment)
     assert actions(sender) == ["refund.created"]
+
+
+@pytest.mark.parametrize("name", ["refund_payment"])
+def test_it_leads_to_what_a_sender_has_done_that_could_not_write_the_banks_answer_down(
+    sender: Sender, send: Send, browser: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as failing:
+        fail_when_the_time_is_over(failing)
+        first = send()
+
+    claim = IdempotencyKey.objects.get()
+    looked, late = browser.get(first.url), send()
+
+    payment = sender.url.removesuffix("/refund")
+    assert (first.status_code, claim.object_id[:3]) == (303, "re_")
+    assert (looked.status_code, looked.url) == (302, payment)
+    assert (late.status_code, late.url) == (303, payment)
+    assert actions(sender) == ["refund.created"]
+
+
+@pytest.mark.parametrize("name", ["refund_payment"])
+def test_it_may_be_sent_again_if_an_earlier_answer_could_not_be_written_down(
+    sender: Sender, send: Send, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as failing:
+        failing.setattr(inquiries, "ask_first", refuse_as_ours)
+        first = send()
+
+    second = send()
+
+    assert (first.status_code, second.status_code) == (400, 303)
+    assert actions(sender) == ["refund.created"]
+
+
+def fail_when_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the database fail once the bank has answered, with no time left for a second try."""
+
+    def fail(*_arguments: Any, **_options: Any) -> None:
+        monkeypatch.setattr(context, "remaining_seconds", lambda: 0.0)
+        raise OperationalError
+
+    monkeypatch.setattr(settling, "settle", fail)
+
+
+def refuse_as_ours(*_arguments: Any) -> None:
+    raise InternalError
 
 
 def die_at(monkeypatch: pytest.MonkeyPatch, function: str) -> None:
