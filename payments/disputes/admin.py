@@ -11,7 +11,7 @@ from core.errors import DomainError
 from payments.disputes import operators
 from payments.disputes.models import Dispute, DisputeDelivery
 from payments.disputes.operator_forms import DecideForm, OpenForm
-from payments.disputes.operators import Beginning, DisputeDecision, Ruling
+from payments.disputes.operators import Beginning, DisputeDecision, Opening, Ruling
 from payments.disputes.refusals import ClaimUnusable
 
 
@@ -74,13 +74,10 @@ class DisputeAdmin(ActingAdmin):
 
     def _open(self, request: Any, form: OpenForm) -> Dispute:
         typed = form.cleaned_data
-        return operators.open_dispute(
-            request.user,
-            typed["payment"],
-            Beginning(typed["beginning"]),
-            form.claimed(),
-            reason=typed["why"],
+        heard = Opening(
+            typed["act"], Beginning(typed["beginning"]), form.claimed(), reason=typed["why"]
         )
+        return operators.open_dispute(request.user, typed["payment"], heard)
 
     def _decide(self, request: Any, form: DecideForm) -> Dispute:
         typed = form.cleaned_data

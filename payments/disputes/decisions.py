@@ -45,12 +45,13 @@ class Claim(NamedTuple):
     due_by: datetime
 
 
-def charge_back(attempt: Attempt, claim: Claim) -> Dispute:
+def charge_back(attempt: Attempt, claim: Claim, dispute_id: str | None = None) -> Dispute:
     """Write down a dispute that takes its money at once: it is reserved until the end.
 
+    :param dispute_id: made before; None makes one.
     :raises ClaimUnusable: the amount is not a part of what was captured.
     """
-    dispute = _drafted(attempt, claim, DisputeStatus.NEEDS_RESPONSE)
+    dispute = _drafted(attempt, claim, DisputeStatus.NEEDS_RESPONSE, dispute_id)
     dispute.save(force_insert=True)
     _reserve(dispute)
     _owe_mails(dispute)
@@ -58,12 +59,13 @@ def charge_back(attempt: Attempt, claim: Claim) -> Dispute:
     return dispute
 
 
-def inquire(attempt: Attempt, claim: Claim) -> Dispute:
+def inquire(attempt: Attempt, claim: Claim, dispute_id: str | None = None) -> Dispute:
     """Write down an inquiry, which takes and blocks nothing.
 
+    :param dispute_id: made before; None makes one.
     :raises ClaimUnusable: the amount is not a part of what was captured.
     """
-    dispute = _drafted(attempt, claim, DisputeStatus.WARNING_NEEDS_RESPONSE)
+    dispute = _drafted(attempt, claim, DisputeStatus.WARNING_NEEDS_RESPONSE, dispute_id)
     dispute.save(force_insert=True)
     _owe_mails(dispute)
     outbox.record(dispute.merchant, CREATED_EVENT, render.dispute(dispute))
@@ -136,9 +138,11 @@ def run_out(dispute: Dispute) -> None:
         _close(dispute, DisputeStatus.WARNING_CLOSED, before)
 
 
-def _drafted(attempt: Attempt, claim: Claim, status: DisputeStatus) -> Dispute:
+def _drafted(
+    attempt: Attempt, claim: Claim, status: DisputeStatus, dispute_id: str | None
+) -> Dispute:
     dispute = Dispute(
-        id=ids.new("dp"),
+        id=dispute_id or ids.new("dp"),
         merchant=attempt.intent.merchant,
         intent=attempt.intent,
         attempt=attempt,

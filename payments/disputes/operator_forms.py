@@ -5,7 +5,7 @@ from typing import Any
 from django import forms
 
 from core import clock
-from core.operator_forms import WithReason
+from core.operator_forms import OnceForm, WithReason
 from payments.disputes.decisions import Claim
 from payments.disputes.models import Dispute
 from payments.disputes.notices import TIME_TO_ANSWER
@@ -13,27 +13,14 @@ from payments.disputes.operators import Beginning, DisputeDecision
 from payments.disputes.states import DISPUTES, Reason
 
 
-class _Terms(WithReason):
+class OpenForm(OnceForm):
+    """A dispute that the operator has heard of."""
+
     amount = forms.IntegerField(min_value=1, help_text="In minor units: 12500 is 125.00.")
     due_by = forms.DateTimeField(
         required=False, label="Evidence is due by", help_text="UTC; in seven days if left empty."
     )
     network_reason_code = forms.CharField(max_length=40, required=False)
-
-    def claim(self, *, bank_reference: str, reason: str) -> Claim:
-        """Return the terms that the operator has typed."""
-        typed: dict[str, Any] = self.cleaned_data
-        return Claim(
-            bank_reference=bank_reference,
-            amount=typed["amount"],
-            reason=reason,
-            network_reason_code=typed["network_reason_code"] or None,
-            due_by=typed["due_by"] or clock.now() + TIME_TO_ANSWER,
-        )
-
-
-class OpenForm(_Terms):
-    """A dispute that the operator has heard of."""
 
     payment = forms.CharField(max_length=40, label="The payment's id (pi_…)")
     beginning = forms.ChoiceField(choices=Beginning.choices)
@@ -43,10 +30,19 @@ class OpenForm(_Terms):
     )
     field_order = ("payment", "beginning", "amount", "reason")
 
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments, about="disputes.open", noun="dp")
+
     def claimed(self) -> Claim:
         """Return the terms that the operator has typed."""
         typed: dict[str, Any] = self.cleaned_data
-        return self.claim(bank_reference=typed["bank_reference"], reason=typed["reason"])
+        return Claim(
+            bank_reference=typed["bank_reference"],
+            amount=typed["amount"],
+            reason=typed["reason"],
+            network_reason_code=typed["network_reason_code"] or None,
+            due_by=typed["due_by"] or clock.now() + TIME_TO_ANSWER,
+        )
 
 
 class DecideForm(WithReason):

@@ -11,6 +11,7 @@ from django.db import models, transaction
 
 from acquirers import references
 from api import request_logs
+from core.errors import SentBefore
 from events.transitions import UnlistedTransition
 from merchants import audit_log
 from merchants.audit_log import LoggedChange
@@ -43,18 +44,29 @@ class DisputeDecision(models.TextChoices):
     ESCALATED = DisputeStatus.NEEDS_RESPONSE.value, "The inquiry became a chargeback"
 
 
-def open_dispute(
-    operator: User, payment_id: str, beginning: Beginning, claim: Claim, *, reason: str
-) -> Dispute:
-    """Write a dispute down that the operator has heard of, with its events.
+class Opening(NamedTuple):
+    """A dispute that an operator has heard of.
 
+    :param dispute_id: of the form's act, so that a form that is sent twice opens one.
     :param claim: an empty `bank_reference` gets one of ours.
     :param reason: the operator's.
+    """
+
+    dispute_id: str
+    beginning: Beginning
+    claim: Claim
+    reason: str
+
+
+def open_dispute(operator: User, payment_id: str, heard: Opening) -> Dispute:
+    """Write a dispute down that the operator has heard of, with its events.
+
     :raises ResourceMissing: there is no such payment.
+    :raises SentBefore: the act was done before, with other values.
     :raises ClaimUnusable: the amount is not a part of what was captured, or the dispute is there.
     """
     with request_logs.job(OPENED):
-        return _open(operator, payment_id, beginning, claim, reason)
+        return _open(operator, payment_id, heard)
 
 
 class Ruling(NamedTuple):
@@ -83,31 +95,35 @@ def decide(operator: User, dispute_id: str, ruling: Ruling) -> Dispute:
 
 
 @transaction.atomic(durable=True)
-def _open(
-    operator: User, payment_id: str, beginning: Beginning, claim: Claim, reason: str
-) -> Dispute:
+def _open(operator: User, payment_id: str, heard: Opening) -> Dispute:
+    # The same act waits here until the other one has ended.
     intent = PaymentIntent.objects.select_related("merchant").lock(payment_id)
+    if earlier := Dispute.objects.filter(id=heard.dispute_id).first():
+        return _as_heard(earlier, payment_id, heard.claim)
     taken = intent.attempts.filter(status=AttemptStatus.SUCCEEDED).select_for_update().first()
     if taken is None:
         raise ClaimUnusable("nothing was captured of the payment")
     taken.intent = intent
+    claim = heard.claim
     named = claim._replace(bank_reference=claim.bank_reference or references.new())
     known = locks.told_by_bank(taken, named.bank_reference)
     if known is not None:
         raise ClaimUnusable(f"it is {known.id} already")
-    dispute = _begin(taken, beginning, named)
-    _log(operator, dispute, ADDITION, reason)
+    begin = decisions.inquire if heard.beginning is Beginning.INQUIRY else decisions.charge_back
+    dispute = begin(taken, named, heard.dispute_id)
+    _log(operator, dispute, ADDITION, heard.reason)
     facts = ("intent_id", "amount", "currency", "status", "reason", "bank_reference")
     after = {name: getattr(dispute, name) for name in facts}
     change = LoggedChange("dispute.opened", dispute.id, after=after)
-    audit_log.record_all(dispute.merchant, [change], reason)
+    audit_log.record_all(dispute.merchant, [change], heard.reason)
     return dispute
 
 
-def _begin(attempt: Attempt, beginning: Beginning, claim: Claim) -> Dispute:
-    if beginning is Beginning.INQUIRY:
-        return decisions.inquire(attempt, claim)
-    return decisions.charge_back(attempt, claim)
+def _as_heard(earlier: Dispute, payment_id: str, claim: Claim) -> Dispute:
+    is_same_claim = claim.bank_reference in ("", earlier.bank_reference)
+    if (earlier.intent_id, earlier.amount) != (payment_id, claim.amount) or not is_same_claim:
+        raise SentBefore
+    return earlier
 
 
 @transaction.atomic(durable=True)

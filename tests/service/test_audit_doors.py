@@ -379,7 +379,7 @@ def test_a_dispute_that_an_operator_opens_leaves_one_row(doors: Doors, operator:
         "reason": "duplicate",
     }  # fmt: skip
 
-    answer, rows = rows_of(lambda: doors.http.post(reverse("admin:disputes_dispute_open"), form))
+    answer, rows = rows_of(lambda: sent_once(doors.http, "disputes_dispute_open", form))
 
     assert_of_the_operator(operator, answer, rows, "dispute.opened", "the bank called")
 

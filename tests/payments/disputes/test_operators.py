@@ -39,9 +39,10 @@ def reader(client: Client) -> Client:
     return let_in(client, user)
 
 
-def opening(complaint: Complaint, **changes: Any) -> dict[str, Any]:
-    """Return the form that opens a chargeback of the whole payment."""
+def opening(operator: Client, complaint: Complaint, **changes: Any) -> dict[str, Any]:
+    """Open the page, and return its form: a chargeback of the whole payment."""
     return {
+        "act": operator.get(OPEN).context["form"]["act"].value(),
         "payment": complaint.payment_id,
         "beginning": "needs_response",
         "amount": 12500,
@@ -66,7 +67,7 @@ def decided(operator: Client, complaint: Complaint, decision: str, **more: Any) 
 
 
 def test_an_operator_opens_a_dispute_with_a_reason(operator: Client, complaint: Complaint) -> None:
-    opened = operator.post(OPEN, opening(complaint))
+    opened = operator.post(OPEN, opening(operator, complaint))
 
     assert opened.status_code == 302
     shown = complaint.shown()
@@ -81,7 +82,7 @@ def test_an_operator_opens_a_dispute_with_a_reason(operator: Client, complaint: 
 def test_the_opening_is_told_by_a_piece_of_work_that_is_logged(
     operator: Client, complaint: Complaint
 ) -> None:
-    operator.post(OPEN, opening(complaint))
+    operator.post(OPEN, opening(operator, complaint))
 
     [created] = complaint.events()
     cause = RequestLog.objects.get(id=created["request_id"])
@@ -90,7 +91,7 @@ def test_the_opening_is_told_by_a_piece_of_work_that_is_logged(
 
 
 def test_an_operator_opens_an_inquiry_about_a_part(operator: Client, complaint: Complaint) -> None:
-    form = opening(complaint, beginning="warning_needs_response", amount=100, bank_reference="")
+    form = opening(operator, complaint, beginning="warning_needs_response", amount=100, bank_reference="")
 
     operator.post(OPEN, form)
 
@@ -111,7 +112,7 @@ def test_an_operator_opens_an_inquiry_about_a_part(operator: Client, complaint: 
 def test_a_form_that_cannot_be_is_shown_again(
     operator: Client, complaint: Complaint, change: dict[str, Any]
 ) -> None:
-    answer = operator.post(OPEN, opening(complaint, **change))
+    answer = operator.post(OPEN, opening(operator, complaint, **change))
 
     assert answer.status_code == 400
     assert (Dispute.objects.count(), LogEntry.objects.count()) == (0, 0)
@@ -122,7 +123,7 @@ def test_a_payment_that_took_nothing_is_not_disputed(
 ) -> None:
     declined = complaint.shop.pay(DECLINED_CARD)["id"]
 
-    answer = operator.post(OPEN, opening(complaint, payment=declined))
+    answer = operator.post(OPEN, opening(operator, complaint, payment=declined))
 
     assert answer.status_code == 400
     assert "nothing was captured" in answer.content.decode()
@@ -131,11 +132,36 @@ def test_a_payment_that_took_nothing_is_not_disputed(
 def test_the_banks_notice_of_a_dispute_that_is_open_already_opens_no_second(
     operator: Client, complaint: Complaint
 ) -> None:
-    operator.post(OPEN, opening(complaint))
+    operator.post(OPEN, opening(operator, complaint))
 
     complaint.opened()
 
     assert (Dispute.objects.count(), complaint.is_notice_kept) == (1, False)
+
+
+def test_a_form_that_is_sent_twice_opens_one(operator: Client, complaint: Complaint) -> None:
+    form = opening(operator, complaint, bank_reference="")
+
+    first, again = operator.post(OPEN, form), operator.post(OPEN, form)
+
+    assert (first.status_code, again.status_code) == (302, 302)
+    assert first.headers["Location"] == again.headers["Location"]
+    dispute = Dispute.objects.get()
+    assert (movements(dispute.id), dispute.intent.disputed_minor) == (["dispute_opened"], 12500)
+    assert LogEntry.objects.count() == 1
+
+
+@pytest.mark.parametrize("change", [{"amount": 100}, {"bank_reference": "another"}])
+def test_a_form_that_is_sent_again_with_other_values_is_refused(
+    operator: Client, complaint: Complaint, change: dict[str, Any]
+) -> None:
+    form = opening(operator, complaint)
+    operator.post(OPEN, form)
+
+    again = operator.post(OPEN, {**form, **change})
+
+    assert (again.status_code, Dispute.objects.count()) == (400, 1)
+    assert "sent before, with other values" in again.content.decode()
 
 
 @pytest.mark.parametrize("beginning", ["needs_response", "warning_needs_response"])
@@ -144,7 +170,7 @@ def test_a_dispute_that_is_there_already_is_not_opened_again(
 ) -> None:
     complaint.opened(amount=100)
 
-    answer = operator.post(OPEN, opening(complaint, beginning=beginning, amount=100))
+    answer = operator.post(OPEN, opening(operator, complaint, beginning=beginning, amount=100))
 
     assert answer.status_code == 400
     assert complaint.id in answer.content.decode()
