@@ -103,13 +103,14 @@ def open_invitations(merchant: Merchant) -> list[Invitation]:
 def found(token: str) -> Invitation:
     """Return the invitation that a token opens.
 
-    :raises InvitationUnusable: there is none, or it was used, withdrawn, or is too old.
+    :raises InvitationUnusable: there is none, or it was used, withdrawn, or is too old; or its
+        sender is switched off.
     """
     rows = Invitation.objects.select_related("merchant", "invited_by")
     row = rows.filter(token_hash__in=hashes_of(token)).first()
     if row is None:
         raise InvitationUnusable("unknown")
-    require_usable(row)
+    _require_usable(row)
     return row
 
 
@@ -144,9 +145,16 @@ def _locked(token: str) -> Invitation:
     """Return an invitation with its team locked."""
     invitation = found(token)
     team.lock(invitation.merchant)
-    invitation.refresh_from_db(fields=["accepted_at", "withdrawn_at", "expires_at"])
-    require_usable(invitation)
+    invitation.refresh_from_db(fields=["accepted_at", "withdrawn_at", "expires_at", "invited_by"])
+    _require_usable(invitation)
     return invitation
+
+
+def _require_usable(row: Invitation) -> None:
+    require_usable(row)
+    # An owner who was switched off must not come back by an invitation of their own.
+    if not row.invited_by.is_active:
+        raise InvitationUnusable("withdrawn")
 
 
 def _joined(invitation: Invitation, user: User, session_key: str | None) -> Member:

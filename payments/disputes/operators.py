@@ -21,7 +21,7 @@ from payments.disputes.decisions import Claim
 from payments.disputes.models import Dispute
 from payments.disputes.refusals import ClaimUnusable, DisputeUnexpectedState
 from payments.disputes.states import DISPUTES, DisputeStatus
-from payments.intents.models import Attempt, PaymentIntent
+from payments.intents.models import PaymentIntent
 from payments.intents.states import AttemptStatus
 
 # The names of this work in the request logs.

@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from core.errors import DomainError
-from merchants import invitations
+from merchants import invitations, operators
 from merchants import team as teams
 from merchants.invitations import InvitationUnusable
 from merchants.models import AuditEntry, Invitation, Member, Merchant, Session, User
@@ -199,6 +199,38 @@ def test_invitations_go_with_the_owner_who_sent_them(
     with pytest.raises(InvitationUnusable, check=lambda one: one.why == "withdrawn"):
         invitations.accept_as_new(theirs.token, make_password("x"))
     assert invitations.found(other.token).email == "y@x.example"
+
+
+def test_invitations_of_an_owner_who_is_switched_off_have_no_effect(
+    ada: Member, owner: Member
+) -> None:
+    theirs = invitations.invite(ada, email="x@x.example", role="owner")
+    other = invitations.invite(owner, email="y@x.example", role="owner")
+    root = User.objects.create_superuser("root@pay.example", "a long enough password")
+
+    operators.switch_off(root, ada.user, reason="x")
+
+    for act in (lambda token: invitations.accept_as_new(token, make_password("x")),
+                invitations.found):  # fmt: skip
+        with pytest.raises(InvitationUnusable, check=lambda one: one.why == "withdrawn"):
+            act(theirs.token)
+    assert invitations.found(other.token).email == "y@x.example"
+
+
+def test_a_sender_is_looked_at_again_behind_the_teams_lock(
+    ada: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs = invitations.invite(ada, email="x@x.example", role="owner")
+    lock = teams.lock
+
+    def lock_late(merchant: Merchant) -> None:
+        User.objects.filter(pk=ada.user_id).update(is_active=False)
+        lock(merchant)
+
+    monkeypatch.setattr(teams, "lock", lock_late)
+
+    with pytest.raises(InvitationUnusable, check=lambda one: one.why == "withdrawn"):
+        invitations.accept_as_new(theirs.token, make_password("x"))
 
 
 # --- Invitations --------------------------------------------------------------------------------

@@ -91,7 +91,8 @@ def test_the_opening_is_told_by_a_piece_of_work_that_is_logged(
 
 
 def test_an_operator_opens_an_inquiry_about_a_part(operator: Client, complaint: Complaint) -> None:
-    form = opening(operator, complaint, beginning="warning_needs_response", amount=100, bank_reference="")
+    changes = {"beginning": "warning_needs_response", "amount": 100, "bank_reference": ""}
+    form = opening(operator, complaint, **changes)
 
     operator.post(OPEN, form)
 
