@@ -106,6 +106,7 @@ def reconciled(
     :param terminal: the one whose bookings alone the file has; it makes up for no day left out.
     :raises NotSpoken: nothing here reads the files of the terminal's kind.
     :raises NotASettlementFile: the first line does not name the columns.
+    :raises OfNoDay: the file has no line, and `days` is empty.
     :raises BeingRead: another reading is under way.
     """
     with recorded(begin_by_hand(Job.RECONCILE)) as result:

@@ -28,6 +28,10 @@ class BeingRead(Exception):
     """Another reading is under way."""
 
 
+class OfNoDay(Exception):
+    """The file has no line, and no day was named for which it speaks."""
+
+
 class NotSpoken(Exception):
     """The kind of the terminal has no reader of settlement files."""
 
@@ -67,6 +71,7 @@ def read(file: BinaryIO, *, days: Sequence[date] = (), terminal: Terminal | None
         for all bookings of the installation, in the common columns.
     :raises NotSpoken: nothing here reads the files of that kind; nothing was done.
     :raises NotASettlementFile: the first line does not name the columns; nothing was done.
+    :raises OfNoDay: the file has no line, and `days` is empty; nothing was done.
     :raises BeingRead: another reading is under way; nothing was done.
     """
     _be_alone()
@@ -80,6 +85,8 @@ def read(file: BinaryIO, *, days: Sequence[date] = (), terminal: Terminal | None
     staging.split_twice()
     reading.lines = staging.count()
     reading.days = sorted({*staging.days(), *days})
+    if not reading.days and not reading.unread:
+        raise OfNoDay
     _compare(reading, terminal)
     return reading
 

@@ -22,7 +22,7 @@ from tests.audit.test_audit import audit, unguarded
 from tests.stage.bank_days import begin_at_noon, end_the_day
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
-from tests.stage.settlement_days import a_difference, busy_day, today
+from tests.stage.settlement_days import a_difference, a_file, busy_day, reconcile, today
 from tests.stage.transfers import enrich
 
 # In real transactions: settlement sees what is committed.
@@ -358,6 +358,22 @@ def test_where_no_files_come_by_themselves_a_persons_reading_counts(
 
     assert check_money()[0] == 0
     assert rows(job="reconcile") == [("reconcile", "done", None)]
+
+
+def test_an_empty_file_without_its_day_makes_up_for_no_run(
+    shop: ApiClient, settings: Any, tmp_path: Path
+) -> None:
+    settings.SETTLEMENT_FILES = ""
+    the_night_comes()
+    tasks.run_due()
+
+    with pytest.raises(CommandError):
+        reconcile(a_file(), tmp_path)
+
+    said = f"reconcile: the run of {runs.day_due()} failed (OfNoDay)"
+    assert check_money() == (1, [said])
+    assert reconcile(a_file(), tmp_path, "--day", str(runs.day_due()))[0] == 0
+    assert check_money()[0] == 0
 
 
 def test_old_runs_and_kept_lines_are_forgotten(shop: ApiClient, settings: Any) -> None:

@@ -352,6 +352,17 @@ def test_a_file_without_its_header_is_refused_whole(
     assert not Difference.objects.exists()
 
 
+@pytest.mark.parametrize("rest", ["", "\n\n"])
+def test_a_file_without_a_line_speaks_for_no_day_unless_it_is_named(
+    rest: str, shop: ApiClient, tmp_path: Path
+) -> None:
+    with pytest.raises(CommandError, match="no line: name its day with --day") as refused:
+        reconcile(a_file() + rest, tmp_path)
+
+    assert refused.value.returncode == 2
+    assert reconcile(a_file() + rest, tmp_path, "--day", str(today()))[0] == 0
+
+
 def test_another_currency_is_compared_as_it_is(shop: ApiClient) -> None:
     begin_at_noon()
     paid = shop.pay()["id"]

@@ -48,6 +48,9 @@ class Command(JobCommand):
         except settlement.NotASettlementFile:
             columns = ",".join(settlement.COLUMNS)
             raise _refused(f"Nothing was compared: the first line must be {columns}.") from None
+        except reading.OfNoDay:
+            told = "Nothing was compared: the file has no line: name its day with --day."
+            raise _refused(told) from None
         except reading.BeingRead:
             raise _refused("Nothing was compared: another reading is under way.") from None
         self._tell(made)
