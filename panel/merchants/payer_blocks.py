@@ -112,7 +112,7 @@ def unblock_payer(request: HttpRequest, member: Member, payment: str) -> HttpRes
     """
     row = find(member, payment)
     form = _ReasonForm(acts.sent(request), row)
-    own = [entry for entry in blocks(member, row) if not own_blocks.is_operators(entry)]
+    own = [entry for entry in blocks(member, row) if not entry.is_operators()]
     if request.method != "POST" and not own:
         raise Http404
 

@@ -137,12 +137,15 @@ def add(operator: User, merchant: Merchant | None, entry: BlockEntry) -> ListEnt
     :raises EntryUnusable: the value is none of its kind, or no reason is given.
     """
     _require(operator)
-    return write(operator, merchant, entry)
+    return write(operator, merchant, entry, by_operator=True)
 
 
-def write(by: User, merchant: Merchant | None, entry: BlockEntry) -> ListEntry:
+def write(
+    by: User, merchant: Merchant | None, entry: BlockEntry, *, by_operator: bool
+) -> ListEntry:
     """Write an entry down as `add` does, in the caller's transaction.
 
+    :param by_operator: whether it is the operator's from now on, and not the merchant's own.
     :raises EntryUnusable: the value is none of its kind, or no reason is given.
     """
     value, shown = kept(merchant, entry)
@@ -160,6 +163,7 @@ def write(by: User, merchant: Merchant | None, entry: BlockEntry) -> ListEntry:
             "reason": entry.reason.strip(),
             "expires_at": entry.expires_at,
             "by": by,
+            "by_operator": by_operator,
             "created_at": clock.now(),
         },
     )

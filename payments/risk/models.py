@@ -37,6 +37,8 @@ class ListEntry(models.Model):
     shown = models.CharField(max_length=254)
     reason = models.CharField(max_length=500)
     by = models.ForeignKey(User, models.SET_NULL, null=True, related_name="+")
+    # Of the door that wrote it last, for people change. Null: a release without this column did.
+    by_operator = models.BooleanField(null=True)
     created_at = models.DateTimeField()
     # In the movable clock; null: it stays until it is removed.
     expires_at = models.DateTimeField(null=True)
@@ -70,6 +72,15 @@ class ListEntry(models.Model):
 
     def __str__(self) -> str:
         return f"{self.list} {self.kind} {self.shown}"
+
+    def is_operators(self) -> bool:
+        """Return whether the entry is the operator's, and none of the merchant's own.
+
+        One of a release that did not note it: whether its author is an operator today, or gone.
+        """
+        if self.by_operator is None:
+            return self.by is None or self.by.is_staff
+        return self.by_operator
 
     @property
     def seal_context(self) -> str:

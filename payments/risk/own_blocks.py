@@ -30,11 +30,6 @@ class ReasonUnusable(DomainError):
     param = "reason"
 
 
-def is_operators(row: ListEntry) -> bool:
-    """Return whether an entry is the operator's: written by one, or by a person who is gone."""
-    return row.by is None or row.by.is_staff
-
-
 def current(merchant: Merchant, values: Collection[tuple[str, str]]) -> list[ListEntry]:
     """Return the blocks of a merchant's account that hold now, of these kinds and values."""
     wanted = Q()
@@ -62,9 +57,9 @@ def block(merchant: Merchant, by: User, entry: BlockEntry) -> ListEntry:
     values = lists.values_of(merchant, entry) or [value]
     named = rows.select_related("by").filter(list="block", kind=entry.kind, value__in=values)
     known = named.first()
-    if known and is_operators(known) and _holds(known):
+    if known and known.is_operators() and _holds(known):
         raise BlockedByOperator
-    return lists.write(by, merchant, entry)
+    return lists.write(by, merchant, entry, by_operator=False)
 
 
 @transaction.atomic
@@ -80,7 +75,7 @@ def let_in(merchant: Merchant, entry_id: int, *, reason: str) -> None:
     row = rows.select_related("by", "merchant").filter(list="block", pk=entry_id).first()
     if row is None:
         raise ResourceMissing
-    if is_operators(row):
+    if row.is_operators():
         raise BlockedByOperator
     lists.take_off(row, reason=reason.strip())
 

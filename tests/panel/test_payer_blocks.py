@@ -1,16 +1,19 @@
 """Support blocks a card or an e-mail for the merchant's account, and lets the payer in again."""
 
 from datetime import timedelta
+from importlib import import_module
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.test import Client
 
 from core import clock
 from merchants.models import AuditEntry, User
-from payments.risk import lists
+from payments.risk import lists, own_blocks
 from payments.risk.lists import BlockEntry
 from payments.risk.models import ListEntry
+from payments.risk.own_blocks import BlockedByOperator
 from tests.stage.client import ApiClient
 from tests.stage.desk import Desk
 from tests.stage.factories import GOOD_CARD, PaymentFactory
@@ -115,6 +118,61 @@ def test_what_we_have_blocked_is_neither_shortened_nor_taken_away(
     page = support.get(at(acme, paid)).content.decode()
     assert "Blocked:" in page
     assert desk.person.email not in page
+
+
+def test_our_block_stays_when_its_author_is_no_operator_any_more(
+    support: Client, acme: ApiClient
+) -> None:
+    paid = acme.pay()["id"]
+    desk = Desk()
+    form = {"list": "block", "kind": "card", "value": paid, "why": "Stolen."}
+    desk.send("desk_list_add", form=form)
+    User.objects.filter(pk=desk.person.pk).update(is_staff=False)
+
+    changed = support.post(at(acme, paid, "/block"), FORM)
+
+    assert changed.status_code == 400
+    assert support.get(at(acme, paid, "/unblock")).status_code == 404
+    assert desk.person.email not in support.get(at(acme, paid)).content.decode()
+    with pytest.raises(BlockedByOperator):
+        own_blocks.let_in(acme.merchant, ListEntry.objects.get().pk, reason="Ours")
+
+
+def test_a_teams_block_stays_theirs_when_its_author_becomes_an_operator(
+    support: Client, acme: ApiClient
+) -> None:
+    paid = acme.pay()["id"]
+    support.post(at(acme, paid, "/block"), FORM)
+    User.objects.filter(email="sue@acme.example").update(is_staff=True)
+    colleague = signed_in(person("joe@acme.example", (acme.merchant, "support")))
+
+    shown = colleague.get(at(acme, paid)).content.decode()
+    changed = colleague.post(at(acme, paid, "/block"), {**FORM, "token": "u"})
+    let_in = colleague.post(at(acme, paid, "/unblock"), {"reason": "A mistake", "token": "v"})
+
+    assert "sue@acme.example" in shown
+    assert (changed.status_code, let_in.status_code) == (303, 303)
+    assert failed_by(acme.pay()) is None
+
+
+@pytest.mark.parametrize("is_noted", [True, False])
+def test_the_audit_log_says_whose_an_entry_of_an_earlier_release_is(
+    support: Client, acme: ApiClient, is_noted: bool
+) -> None:
+    paid = acme.pay()["id"]
+    support.post(at(acme, paid, "/block"), FORM)
+    form = {"list": "block", "kind": "email", "value": "ann@example.com", "why": "Stolen."}
+    desk = Desk()
+    desk.send("desk_list_add", form={**form, "merchant": acme.merchant.id})
+    ListEntry.objects.update(by_operator=None)
+    if is_noted:
+        User.objects.filter(pk=desk.person.pk).update(is_staff=False)
+        User.objects.filter(email="sue@acme.example").update(is_staff=True)
+        import_module("payments.risk.migrations.0003_doors_of_entries").note_doors(apps, None)
+
+    whose = {row.kind: row.is_operators() for row in ListEntry.objects.all()}
+
+    assert whose == {"card": False, "email": True}
 
 
 @pytest.mark.parametrize(
