@@ -36,6 +36,10 @@ TERMINALS = "terminals"
 SHORTER = "shorter"
 
 
+class DayToCome(Exception):
+    """A person named a day of the bank's that has not begun."""
+
+
 @dataclass(slots=True)
 class Result:
     """The result of one run.
@@ -103,18 +107,28 @@ def reconciled(
 ) -> Reading:
     """Read a bank's file in the name of a person, as a run of its own.
 
+    The run is of the newest day that the file speaks for and that is over: the file of another one
+    is not whole. Without such a day it makes up for no run.
+
+    :param days: days of the bank's for which the file speaks even if it has no line of them.
     :param terminal: the one whose bookings alone the file has; it makes up for no day left out.
+    :raises DayToCome: one of `days` has not begun; nothing was done.
     :raises NotSpoken: nothing here reads the files of the terminal's kind.
     :raises NotASettlementFile: the first line does not name the columns.
     :raises OfNoDay: the file has no line, and `days` is empty.
     :raises BeingRead: another reading is under way.
     """
-    with recorded(begin_by_hand(Job.RECONCILE)) as result:
+    today = local_days.of(clock.now(), settings.BANK_TIMEZONE)
+    if days and max(days) > today:
+        raise DayToCome(max(days))
+    run = begin_by_hand(Job.RECONCILE)
+    with recorded(run) as result:
         made = reading.read(file, days=days, terminal=terminal)
         add(result, made)
         if terminal:
             result.counts[TERMINALS] = 1
-        result.day = made.days[-1] if made.days else None
+        over = [day for day in made.days if day < today]
+        result.day = over[-1] if over else run.day - timedelta(days=1)
     if not made.unread and terminal is None:
         _narrow_left_out(made.days)
     return made

@@ -22,7 +22,7 @@ from tests.audit.test_audit import audit, unguarded
 from tests.stage.bank_days import begin_at_noon, end_the_day
 from tests.stage.bank_transport import BankTransport
 from tests.stage.client import ApiClient
-from tests.stage.settlement_days import a_difference, a_file, busy_day, reconcile, today
+from tests.stage.settlement_days import a_difference, a_file, busy_day, line, reconcile, today
 from tests.stage.transfers import enrich
 
 # In real transactions: settlement sees what is committed.
@@ -360,13 +360,18 @@ def test_where_no_files_come_by_themselves_a_persons_reading_counts(
     assert rows(job="reconcile") == [("reconcile", "done", None)]
 
 
-def test_an_empty_file_without_its_day_makes_up_for_no_run(
-    shop: ApiClient, settings: Any, tmp_path: Path
-) -> None:
+@pytest.fixture
+def by_hand(shop: ApiClient, settings: Any) -> ApiClient:
+    """A merchant where people read the bank's files, after the runs of a day."""
     settings.SETTLEMENT_FILES = ""
     the_night_comes()
     tasks.run_due()
+    return shop
 
+
+def test_an_empty_file_without_its_day_makes_up_for_no_run(
+    by_hand: ApiClient, tmp_path: Path
+) -> None:
     with pytest.raises(CommandError):
         reconcile(a_file(), tmp_path)
 
@@ -374,6 +379,53 @@ def test_an_empty_file_without_its_day_makes_up_for_no_run(
     assert check_money() == (1, [said])
     assert reconcile(a_file(), tmp_path, "--day", str(runs.day_due()))[0] == 0
     assert check_money()[0] == 0
+
+
+def test_a_day_that_has_not_begun_is_refused(by_hand: ApiClient, tmp_path: Path) -> None:
+    tomorrow = today() + timedelta(days=1)
+
+    with pytest.raises(CommandError, match=f"{tomorrow} has not begun") as refused:
+        reconcile(a_file(), tmp_path, "--day", str(runs.day_due()), "--day", str(tomorrow))
+
+    assert refused.value.returncode == 2
+    assert rows(job="reconcile") == []
+
+
+@pytest.mark.every_case("A day that is not over hides one that was not read.")
+@pytest.mark.parametrize("days", [0, 1, 365])
+def test_a_line_of_a_day_that_is_not_over_makes_up_for_no_run(
+    days: int, by_hand: ApiClient, tmp_path: Path
+) -> None:
+    due, wrong = runs.day_due(), line(today() + timedelta(days=days), by_hand)
+
+    reconcile(a_file(wrong), tmp_path)
+    assert f"reconcile: the run of {due} did not happen" in check_money()[1]
+    reconcile(a_file(wrong), tmp_path, "--day", str(due))
+    assert check_money()[1] == ["reconcile: 1 cases are open"]
+    clock.advance(timedelta(days=1))
+
+    assert f"reconcile: the run of {runs.day_due()} did not happen" in check_money()[1]
+
+
+def test_a_day_counts_as_read_from_its_end(by_hand: ApiClient, tmp_path: Path) -> None:
+    day = today()
+    end_the_day()
+
+    assert reconcile(a_file(), tmp_path, "--day", str(day))[0] == 0
+
+    clock.advance(timedelta(hours=5))
+    assert runs.day_due() == day
+    assert not [one for one in check_money()[1] if one.startswith("reconcile")]
+
+
+def test_a_file_whose_every_line_is_bad_makes_up_for_no_run(
+    by_hand: ApiClient, tmp_path: Path
+) -> None:
+    due = runs.day_due()
+
+    assert reconcile(a_file(line(due, by_hand, amount="1.5")), tmp_path)[0] == 1
+
+    assert check_money() == (1, [f"reconcile: the run of {due} did not happen"])
 
 
 def test_old_runs_and_kept_lines_are_forgotten(shop: ApiClient, settings: Any) -> None:

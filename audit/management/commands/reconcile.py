@@ -48,6 +48,8 @@ class Command(JobCommand):
         except settlement.NotASettlementFile:
             columns = ",".join(settlement.COLUMNS)
             raise _refused(f"Nothing was compared: the first line must be {columns}.") from None
+        except runs.DayToCome as day:
+            raise _refused(f"Nothing was compared: {day} has not begun.") from None
         except reading.OfNoDay:
             told = "Nothing was compared: the file has no line: name its day with --day."
             raise _refused(told) from None
