@@ -87,9 +87,12 @@ def reconcile(day: date, result: Result) -> None:
         with tempfile.TemporaryFile("w+", encoding="utf-8", newline="") as file:
             write(one, file)
             file.seek(0)
-            runs.add(result, reading.read(cast(BinaryIO, file.buffer), days=[one]))
+            made = reading.read(cast(BinaryIO, file.buffer), days=[one])
+        runs.add(result, made)
+        if made.unread:
+            result.left_out.append(one)
     if missed < begin:
-        result.left_out = (missed, begin - timedelta(days=1))
+        result.left_out += [missed, begin - timedelta(days=1)]
         result.findings += 1
 
 

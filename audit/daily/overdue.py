@@ -23,7 +23,7 @@ Newest = dict[tuple[DailyRun.Job, DailyRun.Status], DailyRun]
 
 
 class Trouble(NamedTuple):
-    """A job whose newest run a person has to look into.
+    """A job whose newest run, or whose left out days, a person has to look into.
 
     :param day: the last day that the run is about.
     :param begun_at: of the run, in real time; None if it did not happen.
@@ -40,10 +40,6 @@ def sentences() -> list[str]:
     said = [f"{one.job}: {one.told}" for one in troubles()]
     if count := reading.open_differences():
         said.append(f"reconcile: {count} cases are open")
-    said += [
-        f"reconcile: the files from {run.left_out_from} to {run.left_out_until} were not read"
-        for run in runs.left_out()
-    ]
     return [*said, *keys_due()]
 
 
@@ -61,9 +57,22 @@ def keys_due() -> list[str]:
 
 
 def troubles() -> list[Trouble]:
-    """Return what is wrong with the newest run of each job, in one statement."""
+    """Return what is wrong with the newest run of each job, and the days that were left out."""
     newest = _newest()
-    return [one for job in Job for one in _of(job, newest)]
+    # A file that was read again with the same lines is told once.
+    left_out = {_left_out(run): run for run in runs.left_out()}
+    return [
+        *(one for job in Job for one in _of(job, newest)),
+        *(Trouble(Job.RECONCILE, run.day, told, run.begun_at) for told, run in left_out.items()),
+    ]
+
+
+def _left_out(run: DailyRun) -> str:
+    begin, end, unread = run.left_out_from, run.left_out_until, run.counts.get("unread")
+    if unread:
+        days = f"of {end}" if begin == end else f"from {begin} to {end}"
+        return f"{unread} lines {days} could not be read"
+    return f"the files from {begin} to {end} were not read"
 
 
 def _newest() -> Newest:
@@ -85,9 +94,6 @@ def _of(job: DailyRun.Job, newest: Newest) -> Iterator[Trouble]:
     # The cases of reconciliation are told as they are now.
     elif done.findings and job != Job.RECONCILE:
         told = f"{done.findings} findings in the run of {done.day}"
-        yield Trouble(job, done.day, told, done.begun_at)
-    elif job == Job.RECONCILE and done.counts.get("unread"):
-        told = f"{done.counts['unread']} lines of {done.day} could not be read"
         yield Trouble(job, done.day, told, done.begun_at)
 
 

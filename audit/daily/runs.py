@@ -30,7 +30,7 @@ AGAIN_AFTER = timedelta(minutes=30)
 # Days in which a failed run is looked for where none ever ended well.
 LOOKED_BACK = 31
 CHUNK = 5000
-# Counted by a run that has read the file of one terminal alone.
+# Counted by a run that has read the file of one terminal alone, next to the terminal's id.
 TERMINALS = "terminals"
 # Counted by an audit with a shorter window than the daily one's: it asked about fewer attempts.
 SHORTER = "shorter"
@@ -46,13 +46,14 @@ class Result:
 
     :param counts: what it looked at and moved, by name.
     :param findings: the number of things that a person has to look into.
-    :param left_out: the first and the last day whose files it did not read, for they were too many.
+    :param left_out: days whose files it did not read, or not whole. Its row has the first one and
+        the last one.
     """
 
     counts: dict[str, int] = field(default_factory=dict)
     findings: int = 0
     day: date | None = None
-    left_out: tuple[date, date] | None = None
+    left_out: list[date] = field(default_factory=list)
 
 
 def day_due(*, late: timedelta = timedelta(0)) -> date:
@@ -98,7 +99,7 @@ def recorded(run: DailyRun) -> Iterator[Result]:
         raise
     facts = {"counts": result.counts, "findings": result.findings, "day": result.day or run.day}
     if result.left_out:
-        facts["left_out_from"], facts["left_out_until"] = result.left_out
+        facts |= {"left_out_from": min(result.left_out), "left_out_until": max(result.left_out)}
     _end(run, Status.DONE, **facts)
 
 
@@ -126,12 +127,20 @@ def reconciled(
         made = reading.read(file, days=days, terminal=terminal)
         add(result, made)
         if terminal:
-            result.counts[TERMINALS] = 1
+            result.counts |= {TERMINALS: 1, terminal.id: 1}
         over = [day for day in made.days if day < today]
         result.day = over[-1] if over else run.day - timedelta(days=1)
-    if not made.unread and terminal is None:
-        _narrow_left_out(made.days)
+        # Where a daily run reads the whole bank's file, it has the terminal's lines too.
+        if made.unread and not (terminal and settings.SETTLEMENT_FILES):
+            result.left_out += _unbroken(over)
+    if not made.unread:
+        _narrow_left_out(made.days, terminal)
     return made
+
+
+def _unbroken(days: Sequence[date]) -> list[date]:
+    """Return the days up to the last one without a gap; a line of an older day came late."""
+    return [day for at, day in enumerate(days, 1) if (days[-1] - day).days == len(days) - at]
 
 
 def conclusive() -> QuerySet[DailyRun]:
@@ -140,14 +149,18 @@ def conclusive() -> QuerySet[DailyRun]:
 
 
 def left_out() -> QuerySet[DailyRun]:
-    """Return the runs that left out days whose files no person has read since, the oldest first."""
+    """Return the runs with days whose files no person has read whole since, the oldest first."""
     return DailyRun.objects.filter(left_out_from__isnull=False).order_by("left_out_from", "pk")
 
 
 @transaction.atomic(durable=True)
-def _narrow_left_out(read: Sequence[date]) -> None:
-    """Take days that were read off both ends of what runs have left out."""
-    for run in left_out().select_for_update():
+def _narrow_left_out(read: Sequence[date], terminal: Terminal | None) -> None:
+    """Take days that were read off both ends of what runs have left out.
+
+    :param terminal: the one whose bookings alone were read: runs of its own files left them out.
+    """
+    rows = left_out().filter(counts__has_key=terminal.id) if terminal else left_out()
+    for run in rows.select_for_update():
         assert run.left_out_from is not None  # By `left_out`.
         assert run.left_out_until is not None  # a_daily_run_left_out_days_in_order
         span = (run.left_out_until - run.left_out_from).days + 1

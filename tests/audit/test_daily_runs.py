@@ -3,7 +3,7 @@
 from datetime import date, timedelta
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -426,6 +426,62 @@ def test_a_file_whose_every_line_is_bad_makes_up_for_no_run(
     assert reconcile(a_file(line(due, by_hand, amount="1.5")), tmp_path)[0] == 1
 
     assert check_money() == (1, [f"reconcile: the run of {due} did not happen"])
+
+
+def test_a_line_that_could_not_be_read_is_named_until_a_person_reads_its_days_file_whole(
+    shop: ApiClient, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    the_night_comes()
+    day, source = runs.day_due(), settlement_files.write
+
+    def damaged(of: date, file: TextIO) -> None:
+        file.write(a_file(line(of, shop, amount="1.5")))
+
+    monkeypatch.setattr(settlement_files, "write", damaged)
+    tasks.run_due()
+    said = f"reconcile: 1 lines of {day} could not be read"
+    assert check_money() == (1, [said])
+
+    monkeypatch.setattr(settlement_files, "write", source)
+    clock.advance(timedelta(days=1))
+    tasks.run_due()
+    assert check_money() == (1, [said])
+    assert reconcile(a_file(line(day, shop, amount="x")), tmp_path, "--day", str(day))[0] == 1
+    assert check_money() == (1, [said])
+
+    assert reconcile(a_file(), tmp_path, "--day", str(day))[0] == 0
+    assert check_money()[0] == 0
+
+
+def test_missed_days_with_bad_lines_are_all_named(
+    shop: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = missed(3)
+
+    def damaged(of: date, file: TextIO) -> None:
+        file.write(a_file(*[line(of, shop, amount="1.5")] * (of < runs.day_due())))
+
+    monkeypatch.setattr(settlement_files, "write", damaged)
+    tasks.run_due()
+
+    last = first + timedelta(days=1)
+    said = f"reconcile: 2 lines from {first} to {last} could not be read"
+    assert check_money() == (1, [said])
+
+
+def test_bad_lines_of_a_persons_file_are_of_its_newest_days_without_a_gap(
+    by_hand: ApiClient, tmp_path: Path
+) -> None:
+    due = runs.day_due()
+    late, first = due - timedelta(days=9), due - timedelta(days=1)
+    whole = ["--day", str(late), "--day", str(first), "--day", str(due)]
+
+    assert reconcile(a_file(line(due, by_hand, amount="1.5")), tmp_path, *whole)[0] == 1
+
+    said = f"reconcile: 1 lines from {first} to {due} could not be read"
+    assert check_money() == (1, [said])
+    assert reconcile(a_file(), tmp_path, *whole)[0] == 0
+    assert check_money()[0] == 0
 
 
 def test_old_runs_and_kept_lines_are_forgotten(shop: ApiClient, settings: Any) -> None:

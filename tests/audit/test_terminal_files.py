@@ -111,6 +111,35 @@ def test_a_terminals_file_makes_up_for_no_run_of_the_whole_banks(
     assert (Job.RECONCILE not in [trouble.job for trouble in overdue.troubles()]) is is_done
 
 
+def test_a_bad_line_of_a_terminals_file_is_named_until_that_terminals_file_is_whole(
+    acme: ApiClient, one: Terminal, tmp_path: Path, settings: Any
+) -> None:
+    day = busy_day(acme)
+    other = add_terminal(SECOND)
+    end_the_day()
+    clock.advance(timedelta(hours=5))
+    settings.SETTLEMENT_FILES = ""
+    of_day, said = ("--day", str(day)), f"reconcile: 1 lines of {day} could not be read"
+
+    reconcile(file_of(day) + "?\n", tmp_path, "--terminal", one.name, *of_day)
+    reconcile(file_of(day, SECOND), tmp_path, "--terminal", other.name, *of_day)
+    assert said in overdue.sentences()
+    reconcile(file_of(day), tmp_path, "--terminal", one.name, *of_day)
+
+    assert said not in overdue.sentences()
+
+
+def test_a_bad_line_of_a_terminals_file_is_no_finding_where_the_whole_banks_is_read(
+    acme: ApiClient, one: Terminal, tmp_path: Path
+) -> None:
+    day = busy_day(acme)
+    end_the_day()
+
+    reconcile(file_of(day) + "?\n", tmp_path, "--terminal", one.name)
+
+    assert not [said for said in overdue.sentences() if "could not be read" in said]
+
+
 @pytest.mark.parametrize(
     ("wrong", "case"),
     [("missing", "missing_there"), ("extra", "missing_here"), ("amount", "amount_differs"),
