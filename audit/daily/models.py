@@ -38,8 +38,9 @@ class DailyRun(models.Model):
     findings = models.IntegerField(default=0)
     # The class of the error alone: its text may hold anything.
     failure = models.CharField(max_length=100, null=True)
-    # The first and the last day whose files it left out, for it had missed too many, or could not
-    # read whole; narrowed down as a person reads them, and null once all are read.
+    # The first and the last day whose files it left out, for it had missed too many, skipped
+    # them, or could not read them whole; narrowed down as a person reads them, and null once all
+    # are read.
     left_out_from = models.DateField(null=True)
     left_out_until = models.DateField(null=True)
 

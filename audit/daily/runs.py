@@ -47,7 +47,7 @@ class Result:
     :param counts: what it looked at and moved, by name.
     :param findings: the number of things that a person has to look into.
     :param left_out: days whose files it did not read, or not whole. Its row has the first one and
-        the last one.
+        the last one; a person's has those that it skipped, where no files come by themselves.
     """
 
     counts: dict[str, int] = field(default_factory=dict)
@@ -112,7 +112,8 @@ def reconciled(
     is not whole. Without such a day it makes up for no run.
 
     :param days: days of the bank's for which the file speaks even if it has no line of them.
-    :param terminal: the one whose bookings alone the file has; it makes up for no day left out.
+    :param terminal: the one whose bookings alone the file has; it makes up for days left out by
+        its own files alone.
     :raises DayToCome: one of `days` has not begun; nothing was done.
     :raises NotSpoken: nothing here reads the files of the terminal's kind.
     :raises NotASettlementFile: the first line does not name the columns.
@@ -133,6 +134,8 @@ def reconciled(
         # Where a daily run reads the whole bank's file, it has the terminal's lines too.
         if made.unread and not (terminal and settings.SETTLEMENT_FILES):
             result.left_out += _unbroken(over)
+        if not (terminal or settings.SETTLEMENT_FILES):
+            result.left_out += _skipped(made.days, until=result.day)
     if not made.unread:
         _narrow_left_out(made.days, terminal)
     return made
@@ -141,6 +144,15 @@ def reconciled(
 def _unbroken(days: Sequence[date]) -> list[date]:
     """Return the days up to the last one without a gap; a line of an older day came late."""
     return [day for at, day in enumerate(days, 1) if (days[-1] - day).days == len(days) - at]
+
+
+def _skipped(read: Sequence[date], *, until: date) -> list[date]:
+    """Return the days since the last reading of the whole bank's file that are not read yet."""
+    whole = DailyRun.objects.filter(job=Job.RECONCILE, status=Status.DONE)
+    last = whole.exclude(counts__has_key=TERMINALS).order_by("-day").first()
+    span = (until - last.day).days if last else 0
+    days = [until - timedelta(days=count) for count in range(span)]
+    return [day for day in days if day not in read]
 
 
 def conclusive() -> QuerySet[DailyRun]:

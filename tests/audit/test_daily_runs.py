@@ -484,6 +484,80 @@ def test_bad_lines_of_a_persons_file_are_of_its_newest_days_without_a_gap(
     assert check_money()[0] == 0
 
 
+def read_days(directory: Path, *days: date, text: str = a_file()) -> int:
+    """Read a file that speaks for some days; return the exit code."""
+    return reconcile(text, directory, *(f"--day={day}" for day in days))[0]
+
+
+def test_days_that_a_persons_reading_skipped_are_named_until_they_are_read(
+    by_hand: ApiClient, tmp_path: Path
+) -> None:
+    thursday = runs.day_due()
+    assert read_days(tmp_path, thursday) == 0
+    assert check_money()[0] == 0
+    clock.advance(timedelta(days=3))
+    tasks.run_due()
+    friday, saturday, sunday = (thursday + timedelta(days=count) for count in (1, 2, 3))
+
+    assert read_days(tmp_path, sunday) == 0
+
+    said = f"reconcile: the files from {friday} to {saturday} were not read"
+    assert check_money() == (1, [said])
+    assert read_days(tmp_path, friday) == 0
+    assert check_money()[1] == [f"reconcile: the files from {saturday} to {saturday} were not read"]
+    assert read_days(tmp_path, saturday) == 0
+    assert check_money()[0] == 0
+
+
+def test_days_between_those_of_a_file_are_skipped_too(by_hand: ApiClient, tmp_path: Path) -> None:
+    first = runs.day_due()
+    read_days(tmp_path, first)
+    clock.advance(timedelta(days=3))
+    tasks.run_due()
+
+    read_days(tmp_path, first, first + timedelta(days=3))
+
+    skipped = (first + timedelta(days=1), first + timedelta(days=2))
+    said = "reconcile: the files from {} to {} were not read".format(*skipped)
+    assert check_money() == (1, [said])
+
+
+def test_bad_lines_and_skipped_days_are_named_together(by_hand: ApiClient, tmp_path: Path) -> None:
+    first = runs.day_due()
+    read_days(tmp_path, first)
+    clock.advance(timedelta(days=2))
+    tasks.run_due()
+    skipped, last = first + timedelta(days=1), runs.day_due()
+
+    read_days(tmp_path, last, text=a_file(line(last, by_hand, amount="1.5")))
+
+    said = f"reconcile: 1 lines from {skipped} to {last} could not be read"
+    assert check_money() == (1, [said])
+
+
+def test_the_first_reading_and_readings_of_the_days_in_order_skip_nothing(
+    by_hand: ApiClient, tmp_path: Path
+) -> None:
+    first = runs.day_due()
+    clock.advance(timedelta(days=3))
+    tasks.run_due()
+
+    for count in (0, 1, 2, 3, 1):
+        assert read_days(tmp_path, first + timedelta(days=count)) == 0
+
+    assert check_money()[0] == 0
+
+
+def test_a_persons_reading_skips_nothing_where_the_files_come_by_themselves(
+    shop: ApiClient, tmp_path: Path
+) -> None:
+    missed(3)
+
+    assert read_days(tmp_path, runs.day_due()) == 0
+
+    assert not [said for said in check_money()[1] if "were not read" in said]
+
+
 def test_old_runs_and_kept_lines_are_forgotten(shop: ApiClient, settings: Any) -> None:
     tasks.run_due()
     KeptLine.objects.create(

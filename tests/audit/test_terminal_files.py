@@ -140,6 +140,22 @@ def test_a_bad_line_of_a_terminals_file_is_no_finding_where_the_whole_banks_is_r
     assert not [said for said in overdue.sentences() if "could not be read" in said]
 
 
+def test_a_terminals_file_leaves_its_day_skipped_by_those_who_read_the_whole_banks(
+    acme: ApiClient, one: Terminal, tmp_path: Path, settings: Any
+) -> None:
+    settings.SETTLEMENT_FILES = ""
+    before = [today() - timedelta(days=count) for count in (4, 3, 2, 1)]
+    reconcile(a_file(), tmp_path, "--day", str(before[0]))
+    for day in before[1:3]:
+        reconcile(a_file(), tmp_path, "--terminal", one.name, "--day", str(day))
+    assert not [said for said in overdue.sentences() if "were not read" in said]
+
+    reconcile(a_file(), tmp_path, "--day", str(before[3]))
+
+    said = f"reconcile: the files from {before[1]} to {before[2]} were not read"
+    assert said in overdue.sentences()
+
+
 @pytest.mark.parametrize(
     ("wrong", "case"),
     [("missing", "missing_there"), ("extra", "missing_here"), ("amount", "amount_differs"),
