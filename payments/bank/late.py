@@ -161,7 +161,9 @@ def _is_anothers(row: Modification, outcome: Outcome) -> bool:
     if row.kind == ModificationKind.CAPTURE:
         is_booked = done.filter(kind=row.kind).exists()
         return is_booked and (outcome.captured or 0) <= attempt.captured_minor
-    return done.filter(kind__in=RELEASES).exists() or bool(attempt.intent.refunded_minor)
+    # The bank releases the whole order, which a refund of a part does not explain.
+    is_refunded = 0 < attempt.captured_minor <= attempt.intent.refunded_minor
+    return done.filter(kind__in=RELEASES).exists() or is_refunded
 
 
 def _is_done(row: Modification, answer: Answer) -> bool:

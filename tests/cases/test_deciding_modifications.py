@@ -517,6 +517,23 @@ def test_money_that_was_refunded_since_is_no_contradiction_of_not_released(
     assert_audit_is_clean()
 
 
+def test_a_refund_of_a_part_does_not_explain_that_all_was_released(
+    void: Case, operator: User, acme: ApiClient, bank: BankTransport
+) -> None:
+    decide(operator, void, NOT_RELEASED)
+    lost, bank.fault = list(bank.lost), None
+    acme.post(f"/v1/payment_intents/{void.intent_id}/capture")
+    bank.fault = "cut_before"
+    assert acme.refund(void.intent_id, amount=5000)["status"] == "pending"
+    bank.fault = None
+    bank.lost[:] = lost
+    does_it_late(bank)
+
+    a_day_passes()
+
+    assert acts(void) == ["opened", "decided", "reopened"]
+
+
 def test_the_release_of_a_refused_capture_is_no_contradiction_of_not_released(
     acme: ApiClient, bank: BankTransport, operator: User
 ) -> None:
