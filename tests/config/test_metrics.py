@@ -43,7 +43,7 @@ from tests.stage.sweeper import Died, dies
 from tests.stage.transfers import pay_out, rich, sent
 from webhooks.delivery.messages import Answer
 from webhooks.delivery.outage import OutageDetector
-from webhooks.models import Lane
+from webhooks.models import Lane, SigningSecret
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=["default", "bank"])
 
@@ -129,6 +129,13 @@ def deliver(world: World) -> None:
         run_until(lambda: not Lane.objects.exists())
 
 
+def lose_a_secret(world: World) -> None:
+    with receiver() as theirs:
+        tell(endpoint_at(theirs, world.settings).merchant)
+        SigningSecret.objects.all().delete()
+        run_until(lambda: value(scrapes.own(), "pay_webhook_unsigned_total"))
+
+
 def lose_the_network(world: World) -> None:
     outages = OutageDetector(hold_seconds=5.0, now=lambda: 1000.0)
     for number in range(6):
@@ -177,6 +184,7 @@ MOVES: list[tuple[Act, str, dict[str, str]]] = [
     (wait_in_vain, "pay_database_wait_refused_total", {}),
     (deliver, "pay_webhook_attempts_total", {"result": "succeeded"}),
     (deliver, "pay_webhook_lag_seconds_count", {}),
+    (lose_a_secret, "pay_webhook_unsigned_total", {}),
     (lose_the_network, "pay_webhook_pauses_total", {}),
     (lose_the_network, "pay_webhooks_paused", {}),
     (have_another_time, "pay_clocks_wrong", {}),

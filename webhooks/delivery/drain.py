@@ -19,7 +19,7 @@ import structlog
 from django.conf import settings
 from django.db import DatabaseError
 
-from core import clock, installation
+from core import clock, installation, metrics
 from core.memory import keep_what_is_loaded
 from webhooks.delivery import chores, lanes
 from webhooks.delivery.chores import Chore
@@ -52,6 +52,11 @@ BACK_OFF_SECONDS = (0.2, 0.5, 1.0, 2.0, 5.0)
 # The time that one thread may compute while another one is ready. With Python's default of 5 ms,
 # the database's threads would wait so long for the event loop at each of a dozen statements.
 SWITCH_SECONDS = 0.0005
+
+UNSIGNED = metrics.Counter(
+    "pay_webhook_unsigned_total",
+    "Deliveries not sent, because no signing secret of their endpoint could be opened.",
+)
 
 log = structlog.get_logger(__name__)
 
@@ -268,6 +273,7 @@ def _is_signed(claimed: Claimed) -> bool:
     """
     if not claimed.secrets:
         log.error("webhook_secret_missing", endpoint=claimed.endpoint_id)
+        UNSIGNED.count()
     return bool(claimed.secrets)
 
 
