@@ -68,7 +68,7 @@ def standing(reply: Reply, order: Order, course: Course) -> Standing:
             # The inquiry itself was refused: the bank's code says why.
             return Standing(Finding.UNKNOWN, exchange=_exchange(told, course))
         lines = [_line(one, order) for one in _transactions(told)]
-        return _history(lines, course)
+        return _history(_without_voided(lines), course)
     except (xml.Unreadable, ValueError):
         return Standing(Finding.UNKNOWN, exchange=course.ended())
 
@@ -105,6 +105,18 @@ def _line(transaction: Element, order: Order) -> Line:
     if max(int(line[name] or 0) for name in ("AuthAmount", "PreAuthAmount")) > order.amount:
         raise ValueError("More than the order's amount.")
     return line
+
+
+def _without_voided(lines: list[Line]) -> list[Line]:
+    """Leave out payments that the bank has voided, and their voids, if it kept another one.
+
+    The payer's browser may have brought the order to the gate twice.
+    """
+    done = [line for line in lines if line["Type"] in PAYMENTS and _is_done(line)]
+    kept = [line for line in done if not line["VoidDate"]]
+    if not kept or len(kept) == len(done):
+        return lines
+    return [line for line in lines if line["Type"] != VOID and (line not in done or line in kept)]
 
 
 def _history(lines: list[Line], course: Course) -> History:

@@ -112,18 +112,29 @@ def _moment(text: str) -> datetime | None:
 
 
 def _standing(oldest_first: list[Line], course: Course) -> Standing:
-    payments = [line for line in oldest_first if line["type"] == "S"]
+    lines = _without_reversed(oldest_first)
+    payments = [line for line in lines if line["type"] == "S"]
     approved = [line for line in payments if line["status"] in (*DONE, *RELEASED)]
     # An order may have been declined before it succeeded.
-    payment = (approved or payments or oldest_first)[-1]
+    payment = (approved or payments or lines)[-1]
     return Standing(
         finding=Finding.FOUND,
-        operations=tuple(one for line in oldest_first for one in _operations(line)),
+        operations=tuple(one for line in lines for one in _operations(line)),
         response_code=answers.iso(payment["code"]),
         authorization_code=payment["auth_code"] or None,
         network_reference=payment["host_ref"] or None,
         exchange=course.ended(code=payment["code"], numbers=_numbers(payment)),
     )
+
+
+def _without_reversed(lines: list[Line]) -> list[Line]:
+    """Leave out payments that the bank has reversed, if it kept another one of the order.
+
+    The payer's browser may have brought the order to the gate twice.
+    """
+    if not any(line["type"] == "S" and line["status"] in DONE for line in lines):
+        return lines
+    return [line for line in lines if line["type"] != "S" or line["status"] not in RELEASED]
 
 
 def _operations(line: Line) -> list[BankOperation]:

@@ -48,6 +48,10 @@ HISTORIES: dict[str, tuple[list[Line], list[tuple[OperationKind, Answer, int | N
     "a void by both": ([{**SALE, "VoidDate": "20240310"}, VOID], [*SOLD, (V, YES, None)]),
     "a void after a capture": ([HELD, {**CAPTURE, "VoidDate": "20240310"}, VOID],
                                [(A, YES, 10025), (C, YES, 4000), (V, YES, None)]),
+    "a sale that was voided, then one that was kept":
+        ([{**SALE, "VoidDate": "20240310"}, VOID, SALE], SOLD),
+    "two sales that were voided": ([{**SALE, "VoidDate": "20240310"}, VOID] * 2,
+                                   [*SOLD, *SOLD, (V, YES, None)]),
     "a void that was refused": ([SALE, {**VOID, "Status": "01", "ReturnCode": "92"}], SOLD),
     "a decline": ([NO], [(A, DECLINED, 10025)]),
     "a soft decline": ([{**NO, "ReturnCode": "1A"}], [(A, Answer.AUTHENTICATION_REQUIRED, 10025)]),
@@ -66,6 +70,18 @@ HISTORIES: dict[str, tuple[list[Line], list[tuple[OperationKind, Answer, int | N
     "a refund that was voided": ([SALE, {**REFUND, "VoidDate": "20240312"}, VOID],
                                  [*SOLD, (R, DECLINED, 100)]),
 }  # fmt: skip
+
+
+def test_a_sale_that_was_voided_hides_none_that_was_kept(
+    gateway: GarantiGateway, order: Order, bank: ScriptedBank
+) -> None:
+    bank.says(history({**SALE, "VoidDate": "20240310"}, VOID, SALE))
+
+    standing = gateway.inquire(order)
+
+    told = standings.authorization(standing)
+    assert (told.answer, told.captured) == (YES, 10025)
+    assert standings.modification(standing, V).answer is Answer.NO_RECORD
 
 
 @pytest.mark.parametrize(("lines", "operations"), HISTORIES.values(), ids=HISTORIES)

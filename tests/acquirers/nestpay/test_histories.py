@@ -32,6 +32,7 @@ UNKNOWN = Answer.UNKNOWN
 A, C, V, R = (
     OperationKind.AUTHORIZATION, OperationKind.CAPTURE, OperationKind.VOID, OperationKind.REFUND,
 )  # fmt: skip
+LATER = SALE.replace("2024-01-01 22:15", "2024-01-01 22:20")
 HISTORIES = {
     "a sale": ([SALE], [(A, Answer.APPROVED, 10025), (C, Answer.APPROVED, 10025)]),
     "a sale that the bank has settled": (
@@ -59,6 +60,21 @@ HISTORIES = {
     "a decline, then a yes": (
         [SALE, NO],
         [(A, Answer.DECLINED, 10025), (A, Answer.APPROVED, 10025), (C, Answer.APPROVED, 10025)],
+    ),
+    "a payment that was reversed, then one that was kept": (
+        [LATER, VOIDED],
+        [(A, Answer.APPROVED, 10025), (C, Answer.APPROVED, 10025)],
+    ),
+    "a payment that was kept, then one that was reversed": (
+        [VOIDED.replace("2024-01-01 22:15", "2024-01-01 22:20"), SALE],
+        [(A, Answer.APPROVED, 10025), (C, Answer.APPROVED, 10025)],
+    ),
+    "two payments that were reversed": (
+        [VOIDED.replace("2024-01-01 22:15", "2024-01-01 22:20"), VOIDED],
+        [(A, Answer.APPROVED, 10025), (V, Answer.APPROVED, 10025)] * 2,
+    ),
+    "two payments": (
+        [LATER, SALE], [(A, Answer.APPROVED, 10025), (C, Answer.APPROVED, 10025)] * 2,
     ),
     "the order of the lines proves nothing": (
         [NO, SALE],
@@ -91,6 +107,19 @@ def test_a_history_is_read_whole_and_oldest_first(
 
     assert standing.finding is Finding.FOUND
     assert [(one.deed, one.state, one.amount) for one in standing.operations] == operations
+
+
+def test_a_payment_that_was_reversed_hides_none_that_was_kept(
+    gateway: NestPayGateway, order: Order, bank: ScriptedBank
+) -> None:
+    bank.says(history(LATER, VOIDED))
+
+    standing = gateway.inquire(order)
+
+    told = standings.authorization(standing)
+    assert (told.answer, told.captured) == (Answer.APPROVED, 10025)
+    assert told.exchange.numbers["trans_id"] == "24001WPbH16694"
+    assert standings.modification(standing, V).answer is Answer.NO_RECORD
 
 
 def test_a_history_has_the_payments_numbers_and_times(
