@@ -35,6 +35,7 @@ def test_the_samples_of_a_page_work_in_its_order(
         "http://127.0.0.1:8000": sdk_service.url,
         "http://localhost:3000/hooks": sdk_service.hooks.url,
         "sk_sandbox_…": sdk_service.key,
+        "sk_sandbox_revoked": sdk_service.revoked_key,
     }
     reader = Reader(told, tmp_path)
     marked = [one for one in samples(text(page)) if one.is_marked]

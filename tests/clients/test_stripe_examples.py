@@ -10,6 +10,7 @@ from types import ModuleType, SimpleNamespace
 from urllib.parse import urlsplit
 
 import pytest
+import stripe
 
 from devstack.state import ROOT
 from tests.clients.test_mistakes import TABLE as MISTAKES_FILE
@@ -87,6 +88,12 @@ def test_the_example_of_a_webhook_refuses_what_is_dated_ahead(
     assert event.id == "evt_1"
     with pytest.raises(ValueError, match="dated ahead"):
         receiver.event_of(VECTORS["body"], headers["301 seconds ahead"], VECTORS["secret"])
+    # The time that the check looks at is the one that was signed.
+    other, signed = f"t={VECTORS['now']}", headers["300 seconds ahead"]
+    twice = f"{signed},{other}"
+    assert receiver.event_of(VECTORS["body"], twice, VECTORS["secret"]).id == "evt_1"
+    with pytest.raises(stripe.SignatureVerificationError):
+        receiver.event_of(VECTORS["body"], f"{other},{signed}", VECTORS["secret"])
 
 
 # --- Node -------------------------------------------------------------------------------------

@@ -36,6 +36,7 @@ class SdkService:
     merchant_id: str
     key: str
     read_only_key: str
+    revoked_key: str
     hooks: Receiver
     story_port: int
 
@@ -95,8 +96,10 @@ def with_account(at: SdkServers) -> SdkService:
     sandbox_plans.give(opened.merchant)
     read_only = dict.fromkeys(resources.scopes(), "read")
     _key, read_only_key = keys.create(opened.merchant, name="Reader", scopes=read_only)
+    revoked, revoked_key = keys.create(opened.merchant, name="Revoked")
+    keys.revoke(revoked)
     return SdkService(
-        at.url, at.strict_url, opened.merchant.id, opened.secret_key, read_only_key,
+        at.url, at.strict_url, opened.merchant.id, opened.secret_key, read_only_key, revoked_key,
         at.hooks, at.story_port,
     )  # fmt: skip
 
