@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from ipaddress import ip_address
 from pathlib import Path
 
 import psycopg
@@ -29,7 +30,9 @@ pytestmark = [
     ),
 ]
 
-OURS, THEIRS, PORT = "198.18.77.1", "198.18.77.2", 5432
+# A network of each process's own: the tests of this file may run at the same time.
+NETWORK = ip_address("198.18.0.0") + 4 * (os.getpid() % 2**15)
+OURS, THEIRS, PORT = f"{NETWORK + 1}", f"{NETWORK + 2}", 5432
 ADDRESS = f"postgresql://app@{THEIRS}:{PORT}/app"
 PATIENCE_SECONDS = 60
 # docs/operate/database.md promises that silence is noticed within so long.
