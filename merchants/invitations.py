@@ -110,7 +110,7 @@ def found(token: str) -> Invitation:
     row = rows.filter(token_hash__in=hashes_of(token)).first()
     if row is None:
         raise InvitationUnusable("unknown")
-    _require_usable(row)
+    _require_acceptable(row)
     return row
 
 
@@ -146,11 +146,11 @@ def _locked(token: str) -> Invitation:
     invitation = found(token)
     team.lock(invitation.merchant)
     invitation.refresh_from_db(fields=["accepted_at", "withdrawn_at", "expires_at", "invited_by"])
-    _require_usable(invitation)
+    _require_acceptable(invitation)
     return invitation
 
 
-def _require_usable(row: Invitation) -> None:
+def _require_acceptable(row: Invitation) -> None:
     require_usable(row)
     # An owner who was switched off must not come back by an invitation of their own.
     if not row.invited_by.is_active:

@@ -131,7 +131,7 @@ def reconciled(
             result.counts |= {TERMINALS: 1, terminal.id: 1}
         over = [day for day in made.days if day < today]
         result.day = over[-1] if over else run.day - timedelta(days=1)
-        # Where a daily run reads the whole bank's file, it has the terminal's lines too.
+        # A daily run that reads the whole bank's file meets the terminal's lines, too.
         if made.unread and not (terminal and settings.SETTLEMENT_FILES):
             result.left_out += _unbroken(over)
         if not (terminal or settings.SETTLEMENT_FILES):

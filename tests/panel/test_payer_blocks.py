@@ -99,13 +99,18 @@ def test_the_same_form_twice_blocks_once(support: Client, acme: ApiClient) -> No
     assert AuditEntry.objects.filter(action="list_entry.added").count() == 1
 
 
+def blocked_at_the_desk(acme: ApiClient) -> tuple[str, Desk]:
+    """Return a payment whose card an operator has blocked, and the operator's desk."""
+    paid, desk = acme.pay()["id"], Desk()
+    form = {"list": "block", "kind": "card", "value": paid, "why": "Stolen."}
+    desk.send("desk_list_add", form=form)
+    return paid, desk
+
+
 def test_what_we_have_blocked_is_neither_shortened_nor_taken_away(
     support: Client, acme: ApiClient
 ) -> None:
-    paid = acme.pay()["id"]
-    desk = Desk()
-    form = {"list": "block", "kind": "card", "value": paid, "why": "Stolen."}
-    desk.send("desk_list_add", form=form)
+    paid, desk = blocked_at_the_desk(acme)
     tomorrow = (clock.now() + timedelta(days=1)).date().isoformat()
 
     refused = support.post(at(acme, paid, "/block"), {**FORM, "until": tomorrow})
@@ -123,10 +128,7 @@ def test_what_we_have_blocked_is_neither_shortened_nor_taken_away(
 def test_our_block_stays_when_its_author_is_no_operator_any_more(
     support: Client, acme: ApiClient
 ) -> None:
-    paid = acme.pay()["id"]
-    desk = Desk()
-    form = {"list": "block", "kind": "card", "value": paid, "why": "Stolen."}
-    desk.send("desk_list_add", form=form)
+    paid, desk = blocked_at_the_desk(acme)
     User.objects.filter(pk=desk.person.pk).update(is_staff=False)
 
     changed = support.post(at(acme, paid, "/block"), FORM)

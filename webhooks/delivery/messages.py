@@ -84,7 +84,7 @@ class Answer:
 
     @property
     def is_early(self) -> bool:
-        """Whether a person asked for it before its time: then it is none of the ten attempts."""
+        """Return whether it was made before its time, as a resend does: it is none of the ten."""
         return self.attempted_at < self.claimed.scheduled_at
 
     @property
